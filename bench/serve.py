@@ -4,7 +4,7 @@ Three collections: nfcorpus (4 k documents), citeulike-t (26 k) and a synthetic 
 BM25 and PLS with 300 dimensions on each. `crates/server/examples/load` asks the service over 1, 8 and 64
 connections, each with one request at a time: BM25 alone, the latent model alone, both. It runs on the same
 processors, so what it took of them is printed, too. Beside it, tantivy answers the same queries inside a process of
-its own (`crates/server/examples/tantivy_alone.rs`), and numpy multiplies the images of all documents with that of a
+its own (`crates/server/examples/tantivy_alone.rs`), and numpy multiplies the embeddings of all documents with that of a
 query; the best ten of numpy are what the recall of the latent part is measured with. The last case swaps a model
 back and forth during load over 64 connections.
 
@@ -256,12 +256,12 @@ def check(label, answer):
         wrong(f"{label}: no answer at all")
 
 
-def images(index, version):
-    """The images of all documents under a version of the latent model: a header of 16 numbers, then n × d."""
-    path = index / "images" / "pls" / version / "images.bin"
+def embeddings(index, version):
+    """The embeddings of all documents under a version of the latent model: a header of 16 numbers, then n × d."""
+    path = index / "embeddings" / "pls" / version / "images.bin"
     mark, _, n, dim, *_ = np.fromfile(path, "<u8", 16)
     if int(mark).to_bytes(8, "little") != b"likenimg":
-        sys.exit(f"{path}: not a file of images")
+        sys.exit(f"{path}: not a file of embeddings")
     return np.fromfile(path, "<f4", offset=128).reshape(int(n), int(dim))
 
 
@@ -411,7 +411,7 @@ def versus_numpy(name, service, index, collection, loads):
     """The latent part beside all products in numpy, and the recall that it has of them."""
     queries = collection.queries[:MEASURED]
     asked, version = embed(service, queries)
-    documents = images(index, version)
+    documents = embeddings(index, version)
     exact, times = brute_force(documents, asked)
     share, n = recall(service, queries, exact)
     one = loads["latent", 1]

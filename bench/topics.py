@@ -239,7 +239,7 @@ def coherence(weights, counts, top=10):
 def per_sweep(corpus, method, sweeps=5, **settings):
     """Seconds of a sweep, without what comes before the first and after the last."""
     times = corpus.fit(method, sweeps=sweeps, tolerance=0, **settings)["times"]
-    return float(re.search(r"([\d.]+) s a sweep", times[0]).group(1))
+    return float(re.search(r"([\d.]+) s per sweep", times[0]).group(1))
 
 
 # --- cases ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-//! `liken bound`: the papers' generalisation bound of a model beside the gap that is measured.
+//! `liken bound`: the papers' generalisation bound of a model and the measured gap.
 
 use std::io::Write;
 use std::path::PathBuf;

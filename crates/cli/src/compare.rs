@@ -11,7 +11,7 @@ use liken::matchers::{FitReport, Mixture, Params, methods};
 use liken::stack::Rankers;
 
 use crate::console::{Console, usage};
-use crate::output::{Grid, TableFormat, counted, four_digits, json, remark};
+use crate::output::{Grid, TableFormat, counted, four_digits, json, plural, remark};
 use crate::rankers::{self, RankerArgs};
 use crate::settings::{FitArgs, choice, expand_all, parse_mixtures};
 use crate::tables::Table;
@@ -180,7 +180,7 @@ pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console
     if comparison.unread.documents > 0 {
         let documents = comparison.unread.documents;
         let (one, many) = ("document analyses to nothing", "documents analyse to nothing");
-        console.warn(counted(documents, one, many));
+        console.warn(plural(documents, one, many));
     }
     if comparison.unread_queries > 0 {
         console.warn(format!(
@@ -234,7 +234,7 @@ fn write_all(
     };
     let about = format!(
         "{}, {ranked}; {} without a relevant document",
-        counted(comparison.queries, &format!("{on} query"), &format!("{on} queries")),
+        counted(comparison.queries, &format!("{on} query")),
         comparison.empty_queries
     );
     let table = Table { standard_errors, ..table(comparison) };

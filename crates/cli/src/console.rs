@@ -15,7 +15,7 @@ use liken_engine::Error;
 use serde::Serialize;
 
 use crate::output::{Format, is_stdout, json, write_file};
-use crate::render::{in_flags, parameters_help};
+use crate::render::{as_typed, in_flags, parameters_help};
 
 /// Set by Ctrl-C; long work polls it.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -25,7 +25,7 @@ pub fn stopped() -> bool {
     STOP.load(Ordering::SeqCst)
 }
 
-/// A failure with an exit code of its own.
+/// A failure with its own exit code.
 #[derive(Debug)]
 enum Failure {
     Usage(String),
@@ -223,10 +223,13 @@ fn message(error: &anyhow::Error) -> String {
 
 /// An error of the libraries in the words of the command line: the problem and a line of help.
 pub fn with_flags(error: &liken::Error) -> String {
-    use liken::Error::{NoManifest, OtherKind, Setting};
+    use liken::Error::{NoManifest, OtherKind, Parameter, Setting};
     let problem = match error {
         // The names between backticks are those of a file or of `--set`.
         Setting { problem } => problem.clone(),
+        Parameter { name, value, expected } if let Some(flag) = as_typed(name, value) => {
+            format!("{flag}: expected {}", in_flags(expected))
+        }
         _ => in_flags(&error.problem()),
     };
     let help = match error {

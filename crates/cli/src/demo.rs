@@ -12,7 +12,7 @@ use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Varia
 use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
 use liken::matchers::{Explanation, Mixture, Model, Params, Trained};
-use liken::synth::{Synthetic, SyntheticLog, import_of};
+use liken::synth::{Synthetic, SyntheticLog, import};
 use liken::training;
 use liken_engine::Error;
 use liken_engine::{BuildReport, IndexBuilder};
@@ -98,7 +98,7 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
         "\n2. Import: drop rare pairs as noise, split the judged queries into validation and test"
     )?;
     out.flush()?;
-    let report = console.run(|run| import_of(&raw, false).run(&data, args.force, run))?;
+    let report = console.run(|run| import(&raw, false).run(&data, args.force, run))?;
     let counts = &report.about.counts;
     writeln!(
         out,
@@ -341,14 +341,14 @@ fn show(
 
 /// The largest contributions as a sentence.
 fn in_words(explanation: &Explanation) -> String {
-    let lines = || explanation.parts.iter().flat_map(|part| &part.lines);
-    let meets = lines().find(|line| !line.doc.starts_with("clicked for")).map(|line| {
+    let contributions = || explanation.parts.iter().flat_map(|part| &part.contributions);
+    let meets = contributions().find(|line| !line.doc.starts_with("clicked for")).map(|line| {
         format!(
             "clicks taught that “{}” in a query goes with “{}” in a document",
             line.query, line.doc
         )
     });
-    let asked = lines()
+    let asked = contributions()
         .find(|line| line.doc.starts_with("clicked for"))
         .map(|line| format!("this document was {}, which means much the same", line.doc));
     let reasons: Vec<String> = meets.into_iter().chain(asked).collect();

@@ -100,7 +100,7 @@ impl Inputs {
             let documents: Vec<String> = docs.into_iter().map(str::to_owned).collect();
             console.warn(format!(
                 "no model knows {}, which the diversifier never moves up: {}\n  --documents FILE adds their texts",
-                counted(documents.len(), "document", "documents"),
+                counted(documents.len(), "document"),
                 some_of(&documents)
             ));
         }

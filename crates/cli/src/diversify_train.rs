@@ -207,8 +207,8 @@ impl LearnArgs {
             writeln!(
                 out,
                 "{measure}: {} to learn from, {} for validation\n",
-                counted(training.len(), "query", "queries"),
-                counted(validation.len(), "query", "queries")
+                counted(training.len(), "query"),
+                counted(validation.len(), "query")
             )?;
             let mut grid = Grid::new(["order", "training", "validation"]);
             for (name, values) in [("the run", before), (method_name(&learnt.method), after)] {

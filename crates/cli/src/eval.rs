@@ -13,7 +13,7 @@ use liken::eval::{CAVEAT_CUT, RunCaveats, RunComparison, Ties, Variant, compare_
 use serde_json::json;
 
 use crate::console::{Console, usage};
-use crate::output::{Grid, TableFormat, counted, grouped, json, remark};
+use crate::output::{Grid, TableFormat, counted, grouped, json, plural, remark};
 use crate::runs::{check_stdin, read_diversity_judgments, read_engine_run, read_judgments};
 use crate::tables::Table;
 use crate::variant::VariantArgs;
@@ -87,7 +87,7 @@ pub struct EvalArgs {
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
 
-    /// Print the queries with the N largest gains and losses against the baseline.
+    /// Print the queries with the N largest gains and the N largest losses against the baseline.
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 
@@ -182,7 +182,7 @@ pub fn run(args: &EvalArgs, console: &Console) -> anyhow::Result<()> {
             "the table is about {} of {}, for which every run has results (-c counts missing results \
              as 0)",
             grouped(comparison.queries.len()),
-            counted(qrels.len(), "judged query", "judged queries")
+            counted(qrels.len(), "judged query")
         ));
     }
     if table == TableFormat::Json {
@@ -277,11 +277,11 @@ fn warn_about(
         console.warn(format!(
             "{name}: no results for {} of {}; {effect}",
             grouped(caveats.missing),
-            counted(judged, "judged query", "judged queries")
+            counted(judged, "judged query")
         ));
     }
     if caveats.unjudged_queries > 0 {
-        let queries = counted(
+        let queries = plural(
             caveats.unjudged_queries,
             "query has no judgments and does not count",
             "queries have no judgments and do not count",
@@ -337,7 +337,7 @@ fn variant(
     let queries = format!(
         "{} of {}: {averaged}",
         grouped(comparison.queries.len()),
-        counted(comparison.judged_queries, "judged query", "judged queries")
+        counted(comparison.judged_queries, "judged query")
     );
     [queries, how]
 }
@@ -411,7 +411,7 @@ fn write_queries(
                 let losses: Vec<usize> =
                     worst_first.filter(|&q| difference(q) < 0.0).take(n).collect();
                 order = gains.chain(losses.into_iter().rev()).collect();
-                format!("the {n} largest gains and losses")
+                format!("largest gains and losses, at most {n} of each")
             }
             _ => "all queries by difference".to_owned(),
         };

@@ -20,7 +20,7 @@ pub struct ExplainArgs {
     /// Model folder.
     model: PathBuf,
 
-    /// The query.
+    /// Query to explain.
     #[arg(long, value_name = "TEXT")]
     query: String,
 
@@ -31,7 +31,7 @@ pub struct ExplainArgs {
     #[command(flatten)]
     unseen: UnseenArgs,
 
-    /// How many contributions to show; the others are summed up.
+    /// Number of contributions to show; the others are summed up.
     #[arg(short, default_value_t = 12, value_name = "N")]
     n: usize,
 
@@ -64,23 +64,23 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
     }
     for part in &explanation.parts {
         writeln!(out)?;
-        let nothing = part.lines.is_empty() && part.n_rest == 0;
-        let ends = if nothing { "; nothing adds to it" } else { ", namely" };
+        let nothing = part.contributions.is_empty() && part.n_rest == 0;
+        let ends = if nothing { "; no term contributes" } else { ", namely" };
         match part.standard {
             Some((_, 0.0)) => {
-                writeln!(out, "{} adds nothing: all documents score the same", part.method)?
+                writeln!(out, "{} contributes nothing: all documents score the same", part.method)?
             }
             Some((mean, deviation)) => writeln!(
                 out,
-                "{} adds {:.4} = {} · ({:.4} − {mean:.4}) / {deviation:.4}: weight · (score − mean) / deviation of all documents{ends}",
-                part.method, part.adds, part.weight, part.score
+                "{} contributes {:.4} = {} · ({:.4} − {mean:.4}) / {deviation:.4}: weight · (score − mean) / deviation of all documents{ends}",
+                part.method, part.contribution, part.weight, part.score
             )?,
             None if explanation.parts.len() > 1 => writeln!(
                 out,
-                "{} adds {:.6} = 1 / (60 + {:.0}), its rank among all documents; it scores {:.4}{ends}",
+                "{} contributes {:.6} = 1 / (60 + {:.0}), its rank among all documents; it scores {:.4}{ends}",
                 part.method,
-                part.adds,
-                1.0 / part.adds - 60.0,
+                part.contribution,
+                1.0 / part.contribution - 60.0,
                 part.score
             )?,
             None => writeln!(out, "{} scores {:.4}{ends}", part.method, part.score)?,
@@ -88,8 +88,8 @@ pub fn print(out: &mut impl Write, explanation: &Explanation) -> anyhow::Result<
         if nothing {
             continue;
         }
-        let mut grid = Grid::new(["adds", "query", "document"]).left(&[1, 2]);
-        for line in &part.lines {
+        let mut grid = Grid::new(["contribution", "query", "document"]).left(&[1, 2]);
+        for line in &part.contributions {
             grid.row([format!("{:+.4}", line.value), line.query.clone(), line.doc.clone()]);
         }
         if part.n_rest > 0 || part.rest.abs() >= 0.00005 {

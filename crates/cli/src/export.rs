@@ -220,9 +220,9 @@ fn dataset(args: &ExportArgs, format: DatasetFormat, console: &Console) -> anyho
     writeln!(
         out,
         "{}, {}, {}, {} + {} held-out pairs",
-        counted(counts.queries, "query", "queries"),
-        counted(counts.documents, "document", "documents"),
-        counted(counts.pairs, "training pair", "training pairs"),
+        counted(counts.queries, "query"),
+        counted(counts.documents, "document"),
+        counted(counts.pairs, "training pair"),
         grouped(counts.held_out.0),
         grouped(counts.held_out.1)
     )?;
@@ -322,9 +322,9 @@ fn synonyms(args: &ExportArgs, format: SynonymFormat, console: &Console) -> anyh
     }
     grid.write(&mut out, TableFormat::Table)?;
     if pairs.len() > SHOWN {
-        writeln!(out, "and {}", counted(pairs.len() - SHOWN, "more pair", "more pairs"))?;
+        writeln!(out, "and {}", counted(pairs.len() - SHOWN, "more pair"))?;
     }
-    let rules = counted(n_rules, "rule", "rules");
+    let rules = counted(n_rules, "rule");
     writeln!(out, "wrote {}: {rules}", args.output().display())?;
     Ok(out.flush()?)
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::console::{Console, usage};
 use crate::index::index_at;
-use crate::output::{counted, grouped, is_stdout, typed};
+use crate::output::{counted, grouped, is_stdout, plural, typed};
 
 const QRELS: &str = "judgments.qrels";
 const QUERIES: &str = "queries.tsv";
@@ -23,7 +23,7 @@ pub fn events(index: &Path, target: &Path, force: bool, console: &Console) -> an
     }
     let exported = lines("--events", target, force, console, |out| Ok(store.export_events(out)?))?;
     let Some(ExportReport { taken, lines, .. }) = exported else { return Ok(()) };
-    let (events, lines) = (counted(taken, "event", "events"), counted(lines, "line", "lines"));
+    let (events, lines) = (counted(taken, "event"), counted(lines, "line"));
     let mut out = console.out();
     writeln!(out, "wrote {}: {events}, {lines}", target.display())?;
     writeln!(out, "to import it: liken import --events {} -o data", typed(target))?;
@@ -53,7 +53,7 @@ pub fn documents(
     })?;
     let Some(n) = written else { return Ok(()) };
     let mut out = console.out();
-    writeln!(out, "wrote {}: {}", target.display(), counted(n, "document", "documents"))?;
+    writeln!(out, "wrote {}: {}", target.display(), counted(n, "document"))?;
     Ok(out.flush()?)
 }
 
@@ -81,7 +81,7 @@ pub fn judgments(
     if exported.left_out > 0 {
         console.warn(format!(
             "{} skipped: qrels cannot hold white space in the id of a document",
-            counted(exported.left_out, "judged pair is", "judged pairs are")
+            plural(exported.left_out, "judged pair is", "judged pairs are")
         ));
     }
     let mut out = console.out();

@@ -14,7 +14,7 @@ use liken::sparse::Row;
 use liken::stack::{CrossFit, FeatureInputs, FeatureParams, PageParams, cross_table, page_table};
 
 use crate::console::{Console, usage};
-use crate::output::{Format, Grid, NOTHING, TableFormat, counted, grouped, typed};
+use crate::output::{Format, Grid, NOTHING, TableFormat, counted, grouped, plural, typed};
 use crate::settings::{FitArgs, expand_all, parse_mixtures};
 
 /// Documents that every matcher retrieves per query unless `--candidates` gives a number.
@@ -177,17 +177,20 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
     for (name, documents) in unknown {
         console.warn(format!(
             "{name} does not know {}: its scores are missing there",
-            counted(documents, "document", "documents")
+            counted(documents, "document")
         ));
     }
     let without = asked.saturating_sub(table.n_queries());
     if without > 0 {
         let (one, many) = ("query has no row", "queries have no row");
-        console.warn(format!("{}: no matcher retrieves a document", counted(without, one, many)));
+        console.warn(format!("{}: no matcher retrieves a document", plural(without, one, many)));
     }
-    let looks = ColumnSummary::all(&table);
-    let idle: Vec<&str> =
-        looks.iter().filter(|look| look.is_constant()).map(|look| look.name.as_str()).collect();
+    let columns = ColumnSummary::all(&table);
+    let idle: Vec<&str> = columns
+        .iter()
+        .filter(|column| column.is_constant())
+        .map(|column| column.name.as_str())
+        .collect();
     if !idle.is_empty() && table.n_rows() > 0 {
         console.warn(format!(
             "constant features, from which nothing can be learnt: {}",
@@ -201,32 +204,32 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
         })
         .count();
     if of_one_grade == table.n_queries() {
-        console.warn("the rows of every query have the same grade, so that there is no order to learn; try --candidates top:100");
+        console.warn("the rows of every query have the same grade, so there is no order to learn; try --candidates top:100");
     }
     let described = serde_json::json!({
-        "table": args.output,
+        "table": args.output.to_string_lossy(),
         "rows": table.n_rows(),
         "queries": table.n_queries(),
         "queries_of_one_grade": of_one_grade,
         "queries_without_rows": without,
         "propensities": propensities,
-        "features": looks,
+        "features": columns,
     });
     console.print(args.format, &described, |out| {
         let mut grid = Grid::new(["feature", "least", "most", "missing"]);
         let number =
             |value: Option<f32>| value.map_or(NOTHING.to_owned(), |value| format!("{value:.4}"));
-        for look in &looks {
-            let missing = format!("{:.1} %", 100.0 * look.missing);
-            grid.row([look.name.clone(), number(look.least), number(look.most), missing]);
+        for column in &columns {
+            let missing = format!("{:.1} %", 100.0 * column.missing);
+            grid.row([column.name.clone(), number(column.least), number(column.most), missing]);
         }
         grid.write(out, TableFormat::Table)?;
         writeln!(
             out,
             "\n{} of {} with {}; {} with rows of one grade only",
-            counted(table.n_rows(), "row", "rows"),
-            counted(table.n_queries(), "query", "queries"),
-            counted(table.n_features(), "feature", "features"),
+            counted(table.n_rows(), "row"),
+            counted(table.n_queries(), "query"),
+            counted(table.n_features(), "feature"),
             grouped(of_one_grade)
         )?;
         if let Some(propensities) = &propensities {

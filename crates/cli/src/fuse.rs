@@ -96,7 +96,7 @@ enum MethodName {
 /// Core's normalisations with the names that other tools give them.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum NormaliseName {
-    /// The scores as they are.
+    /// Scores unchanged.
     None,
     /// (s - min) / (max - min).
     #[value(alias = "min_max")]
@@ -209,7 +209,7 @@ impl FuseArgs {
                     "{}: has results for {} of {}; the others are ranked by the other runs alone",
                     path.display(),
                     grouped(run.len()),
-                    counted(n_queries, "query", "queries")
+                    counted(n_queries, "query")
                 ));
             }
         }
@@ -237,7 +237,7 @@ impl FuseArgs {
         console.warn(format!(
             "the weights {} were tuned on {}, so that {measure} {:.4} there is optimistic; report it on other queries",
             weights.join(","),
-            counted(tuned.queries, "query", "queries"),
+            counted(tuned.queries, "query"),
             tuned.score
         ));
         if is_stdout(&self.output.output) {

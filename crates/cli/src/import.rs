@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use liken::data::{EventRules, Evidence, Import, ImportReport, SplitBy, is_beir};
+use liken::data::{EventRules, Import, ImportReport, RelevanceSource, SplitBy, is_beir};
 
 use crate::console::{Console, usage};
 use crate::input_tables::InputTableArgs;
@@ -105,7 +105,7 @@ pub struct ImportArgs {
     #[command(flatten)]
     tables: InputTableArgs,
 
-    /// How to split into training, validation and test [default: given, if a table has a column
+    /// Rule of the split into training, validation and test [default: given, if a table has a column
     /// split; else judgments, if there are any; else queries].
     #[arg(long, value_name = "BY",
         value_parser = choice::<SplitBy>(SplitBy::ALL.map(SplitBy::name)))]
@@ -156,7 +156,7 @@ struct EventsArgs {
     #[arg(long, value_name = "N", requires = "events")]
     max_user_events: Option<u64>,
 
-    /// Half-life: the weight of a click halves every so many days.
+    /// Half-life of the weight of a click, in days.
     #[arg(long, value_name = "DAYS", requires = "events")]
     half_life: Option<f64>,
 
@@ -255,8 +255,8 @@ pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyh
 
     let about = &report.about;
     let evidence = match about.evidence {
-        Evidence::Judgments => "judgments",
-        Evidence::HeldOutClicks => "held-out clicks",
+        RelevanceSource::Judgments => "judgments",
+        RelevanceSource::HeldOutClicks => "held-out clicks",
     };
     let mut parts = Grid::new(["part", "queries", "pairs", "from"]).left(&[3]);
     let has = |role: &str| about.sources.iter().any(|source| source.role == role);
@@ -278,7 +278,7 @@ pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyh
 
     for table in &report.tables {
         for dropped in &table.dropped {
-            let rows = counted(dropped.count, "row", "rows");
+            let rows = counted(dropped.count, "row");
             writeln!(out, "dropped {rows} of {}: {}", table.name, dropped.why)?;
             for sample in &dropped.samples {
                 writeln!(out, "  {sample}")?;
@@ -292,15 +292,15 @@ pub fn print(report: &ImportReport, output: &Path, out: &mut impl Write) -> anyh
         writeln!(out, "note: {}", in_flags(note))?;
     }
     if report.sort_files > 0 {
-        let files = counted(report.sort_files, "file", "files");
+        let files = counted(report.sort_files, "file");
         writeln!(out, "the log did not fit into memory and was sorted in {files}")?;
     }
     writeln!(
         out,
         "wrote {}: {}, {}, split by {}",
         output.display(),
-        counted(about.counts.queries, "query", "queries"),
-        counted(about.counts.documents, "document", "documents"),
+        counted(about.counts.queries, "query"),
+        counted(about.counts.documents, "document"),
         about.split.by.name(),
     )?;
     Ok(())

@@ -93,7 +93,7 @@ pub fn run(args: &IndexArgs, console: &Console) -> anyhow::Result<()> {
         Ok(writeln!(
             out,
             "{}, {} besides dataset and models; to serve it: liken serve {}",
-            counted(built.documents as usize, "document", "documents"),
+            counted(built.documents as usize, "document"),
             Bytes(built.bytes),
             typed(&args.output)
         )?)
@@ -104,17 +104,19 @@ pub fn run(args: &IndexArgs, console: &Console) -> anyhow::Result<()> {
 pub fn index_at(path: &Path) -> anyhow::Result<(Layout, IndexAbout)> {
     let layout = Layout::new(path);
     let about = layout.read().map_err(|error| {
-        anyhow::anyhow!("{error}\n  `liken index DATASET --model MODEL -o INDEX` builds an index")
+        anyhow::anyhow!(
+            "{error}\nhelp: `liken index DATASET --model MODEL -o INDEX` builds an index"
+        )
     })?;
     Ok((layout, about))
 }
 
-/// Locks an index that is about to be replaced; an error if it is served, for whatever the service
-/// wrote meanwhile would be lost.
+/// Locks an index that is about to be replaced; an error if it is served, because writes of
+/// the service would be lost.
 pub fn lock(index: &Path) -> anyhow::Result<Option<Store>> {
     match Store::open(&Layout::new(index).store(), RESERVE) {
         Ok(store) => Ok(Some(store)),
-        Err(held @ StoreError::Held(_)) => Err(held.into()),
+        Err(held @ StoreError::Unavailable(_)) => Err(held.into()),
         // The index is replaced, so that no other problem matters.
         Err(_) => Ok(None),
     }

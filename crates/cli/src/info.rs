@@ -91,15 +91,10 @@ fn dataset(folder: &Folder<DatasetAbout>, out: &mut impl Write) -> anyhow::Resul
     writeln!(out, "queries     {}", grouped(counts.queries))?;
     writeln!(out, "documents   {}", grouped(counts.documents))?;
     let (pairs, clicks) = (counts.pairs, counts.clicks.round());
-    writeln!(
-        out,
-        "training    {}, {}",
-        counted(pairs, "pair", "pairs"),
-        counted(clicks, "click", "clicks")
-    )?;
+    writeln!(out, "training    {}, {}", counted(pairs, "pair"), counted(clicks, "click"))?;
     for (name, (queries, pairs)) in [("validation", counts.validation), ("test", counts.test)] {
-        let queries = counted(queries, "query", "queries");
-        writeln!(out, "{name:<11} {queries}, {}", counted(pairs, "judged pair", "judged pairs"))?;
+        let queries = counted(queries, "query");
+        writeln!(out, "{name:<11} {queries}, {}", counted(pairs, "judged pair"))?;
     }
     let split = &about.split;
     writeln!(out, "split       by {}, seed {}", plain(&split.by)?, split.seed)?;

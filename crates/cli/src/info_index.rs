@@ -38,20 +38,15 @@ pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Re
     writeln!(out, "index       {}", path.display())?;
     writeln!(out, "written by  liken {}, format {}", about.liken, about.format)?;
     let identity: String = about.dataset.chars().take(12).collect();
-    let made_of = counted(about.documents, "document", "documents");
+    let made_of = counted(about.documents, "document");
     writeln!(out, "dataset     {identity}… with {made_of}")?;
-    writeln!(
-        out,
-        "documents   {}, after {}",
-        grouped(documents),
-        counted(changes, "change", "changes")
-    )?;
+    writeln!(out, "documents   {}, after {}", grouped(documents), counted(changes, "change"))?;
     for model in models.iter().map(|entry| &entry.about) {
         let state = if model.active { "active" } else { "loaded" };
         let ModelRef { name, version } = &model.model;
         write!(out, "model       {name} {version}, {state}: {}", model.method)?;
         if let Some(dim) = model.dim {
-            write!(out, " of {}", counted(dim, "dimension", "dimensions"))?;
+            write!(out, " of {}", counted(dim, "dimension"))?;
         }
         match &model.neighbours {
             Some(neighbours) => writeln!(out, ", neighbours {neighbours}")?,
@@ -72,14 +67,13 @@ pub fn describe(path: &Path, format: Format, out: &mut impl Write) -> anyhow::Re
 
 /// The parts of an index with their bytes on disk.
 fn sizes(layout: &Layout) -> [(&'static str, u64); 8] {
-    let root = |name: &str| bytes_of(&layout.root.join(name));
     // The write-ahead log is part of the database.
     let wal = bytes_of(&layout.store().with_extension("sqlite-wal"));
     [
         ("database", bytes_of(&layout.store()) + wal),
         ("text", bytes_of(&layout.text())),
-        ("embeddings", root("images")),
-        ("models", root("models")),
+        ("embeddings", bytes_of(&layout.all_embeddings())),
+        ("models", bytes_of(&layout.root.join("models"))),
         ("dataset", bytes_of(&layout.dataset())),
         ("rankers", bytes_of(&layout.rankers())),
         ("counts", bytes_of(&layout.counts())),

@@ -1,4 +1,4 @@
-//! Flags that say how the tables of an import are read: columns, formats, encodings, presets, codes
+//! Flags for reading the tables of an import: columns, formats, encodings, presets, codes
 //! of grades, and the files beside a bag of words.
 
 use std::collections::BTreeMap;

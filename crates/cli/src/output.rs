@@ -1,4 +1,4 @@
-//! How results are written: tables for the terminal, JSON, Markdown and LaTeX, and files that appear
+//! Output of results: tables for the terminal, JSON, Markdown and LaTeX, and files that appear
 //! whole or not at all.
 
 use std::io::{self, BufWriter, Write};
@@ -227,11 +227,14 @@ pub fn some_of(names: &[String]) -> String {
     format!("{}{more}", names[..names.len().min(5)].join(", "))
 }
 
-/// A number with the singular or the plural of its noun.
-pub fn counted(n: impl ToString, one: &str, many: &str) -> String {
-    let n = n.to_string();
-    let words = if n == "1" { one } else { many };
-    format!("{} {words}", grouped(n))
+/// A number with its noun: `1 row`, `2,000 queries`.
+pub fn counted(n: impl ToString, noun: &str) -> String {
+    liken::counted(grouped(n), noun)
+}
+
+/// A number with the first words if it is 1, else with the others.
+pub fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -245,7 +248,7 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        let lines = [0, 1, 2000].map(|n| counted(n, "line", "lines"));
+        let lines = [0, 1, 2000].map(|n| counted(n, "line"));
         assert_eq!(lines, ["0 lines", "1 line", "2,000 lines"]);
     }
 

@@ -11,11 +11,11 @@ use liken::features::Counts;
 use liken::matchers::{Mixture, Params, plan_all, plan_parts};
 use liken::memory;
 use liken::memory::Bytes;
-use liken::plan::{Machine, Plan, Shape};
+use liken::plan::{FitShape, Machine, Plan};
 use liken::training::n_validation_scores;
 
 use crate::console::{Console, usage};
-use crate::output::{Format, Grid, NOTHING, TableFormat, grouped, write_file};
+use crate::output::{Format, Grid, NOTHING, TableFormat, counted, grouped, write_file};
 use crate::settings::{ParamArgs, TextArgs, every_method, parse_mixtures, resolve};
 
 /// Seconds of a calibration and of a quick measurement.
@@ -46,7 +46,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", requires_all = ["n_docs", "query_features", "doc_features", "nnz_x", "nnz_y", "nnz_r"])]
     queries: Option<u64>,
 
-    /// Documents.
+    /// Number of documents.
     #[arg(id = "n_docs", long = "documents", value_name = "N", requires = "queries")]
     documents: Option<u64>,
 
@@ -121,10 +121,12 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
             let all = models.iter().map(|(_, params)| params);
             let counts = Counts::of(&dataset, &Params::prepared(&settings.preparation, all), run)?;
             let judged = n_validation_scores(&dataset, &counts);
-            plans_of(&mixtures, &models, &machine, |params| Ok(Shape::of(&counts, params, judged)))
+            plans_of(&mixtures, &models, &machine, |params| {
+                Ok(FitShape::of(&counts, params, judged))
+            })
         })?,
         (None, Some(shape)) => plans_of(&mixtures, &models, &machine, |params| {
-            let shape = Shape { dim: params.dim().unwrap_or(1) as u64, ..shape };
+            let shape = FitShape { dim: params.dim().unwrap_or(1) as u64, ..shape };
             shape.check()?;
             Ok(shape)
         })?,
@@ -144,8 +146,8 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
 }
 
 impl PlanArgs {
-    fn shape(&self) -> Option<Shape> {
-        Some(Shape {
+    fn shape(&self) -> Option<FitShape> {
+        Some(FitShape {
             classes: 0,
             n_queries: self.queries?,
             n_docs: self.documents?,
@@ -165,7 +167,7 @@ fn plans_of(
     mixtures: &[Mixture],
     models: &[(String, Params)],
     machine: &Measured,
-    shape: impl Fn(&Params) -> liken::Result<Shape>,
+    shape: impl Fn(&Params) -> liken::Result<FitShape>,
 ) -> liken::Result<Vec<Plan>> {
     let mut plans = Vec::new();
     for mixture in mixtures {
@@ -243,7 +245,7 @@ impl Measured {
 
     fn print(&self, out: &mut impl Write) -> anyhow::Result<()> {
         let Machine { processor, threads, rates, one_thread } = &self.machine;
-        writeln!(out, "{processor}, {threads} threads, measured {}", self.how)?;
+        writeln!(out, "{processor}, {}, measured {}", counted(threads, "thread"), self.how)?;
         let mut grid = Grid::new(["rate", "all threads", "one thread", ""]).left(&[3]);
         let giga = |x: f64| format!("{:.2}", x / 1e9);
         for (name, all, one, unit) in [

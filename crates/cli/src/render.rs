@@ -34,6 +34,20 @@ pub fn in_flags(text: &str) -> String {
     RENDERER.get().map_or_else(|| text.to_owned(), |renderer| renderer.render(text))
 }
 
+/// The parameter `name = value` as it stands on the command line: `--name value` or
+/// `--set name=value`; none where it came from a file or is a default.
+pub fn as_typed(name: &str, value: &str) -> Option<String> {
+    let args: Vec<_> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let typed = |flag: String, value: &str| {
+        let apart = args.windows(2).any(|pair| pair[0] == flag && pair[1] == value);
+        (apart || args.contains(&format!("{flag}={value}"))).then(|| format!("{flag} {value}"))
+    };
+    // Parameters of text analysis have a section in files, and none as flags.
+    let last = name.rsplit('.').next().unwrap_or(name);
+    typed(format!("--{}", last.replace('_', "-")), value)
+        .or_else(|| typed("--set".into(), &format!("{name}={value}")))
+}
+
 /// Advice for a user who named an unknown parameter: the command that lists the parameters.
 pub fn parameters_help() -> String {
     RENDERER.get().map_or_else(String::new, Renderer::parameters_help)

@@ -93,8 +93,9 @@ fn print_solved(out: &mut impl Write, name: &str, pls: &PlsReport) -> anyhow::Re
 
 fn decomposition(dim: usize, iterations: usize, residual: f64, sigma: &[f64]) -> String {
     format!(
-        "{dim} dimensions after {}, residual {residual:.1e}, σ from {:.3e} to {:.3e}",
-        counted(iterations, "iteration", "iterations"),
+        "{} after {}, residual {residual:.1e}, σ from {:.3e} to {:.3e}",
+        counted(dim, "dimension"),
+        counted(iterations, "iteration"),
         sigma.first().unwrap_or(&0.0),
         sigma.last().unwrap_or(&0.0)
     )

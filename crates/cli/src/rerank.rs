@@ -55,7 +55,7 @@ pub struct RerankArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     mix: f64,
 
-    /// How scores are normalised for --mix.
+    /// Normalisation of scores for --mix.
     #[arg(long, alias = "normalize", value_enum, default_value = "z-score")]
     normalise: NormaliseName,
 
@@ -193,7 +193,7 @@ impl RerankArgs {
 
 impl Unscored {
     fn warn(&self, n_queries: usize, console: &Console) {
-        let n_queries = counted(n_queries, "query", "queries");
+        let n_queries = counted(n_queries, "query");
         let keep = |n: usize, one: &str, many: &str| {
             let does = if n == 1 { one } else { many };
             format!("{} of {n_queries} {does} the engine's order", grouped(n))
@@ -210,8 +210,8 @@ impl Unscored {
             let documents: Vec<String> = self.documents.iter().cloned().collect();
             console.warn(format!(
                 "the model does not know {} ({}), which keep the engine's order below: {}\n  --documents FILE adds their texts",
-                counted(documents.len(), "document", "documents"),
-                counted(self.results, "result", "results"),
+                counted(documents.len(), "document"),
+                counted(self.results, "result"),
                 some_of(&documents)
             ));
         }

@@ -107,7 +107,7 @@ pub fn read_diversity_judgments(
 
 fn warn_of_dropped(path: &Path, dropped: &[Dropped], console: &Console) {
     for dropped in dropped {
-        let lines = counted(dropped.count, "line", "lines");
+        let lines = counted(dropped.count, "line");
         let mut text = format!("{}: {lines} skipped: {}", path.display(), dropped.why);
         if let Some(sample) = dropped.samples.first() {
             text.push_str(&format!(", for example {sample}"));

@@ -27,7 +27,7 @@ pub struct SearchArgs {
     /// Text of the query.
     query: String,
 
-    /// How many documents to show.
+    /// Number of documents to show.
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
 

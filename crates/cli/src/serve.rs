@@ -138,7 +138,7 @@ impl ServiceArgs {
         let status = engine.status();
         let models: Vec<String> =
             status.models.iter().map(|model| format!("{} {}", model.name, model.version)).collect();
-        let documents = counted(status.documents, "document", "documents");
+        let documents = counted(status.documents, "document");
         let banner = format!("{documents}; {}", models.join(", "));
         let options = ServeOptions {
             addr: SocketAddr::new(self.host, self.port),

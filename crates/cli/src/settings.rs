@@ -79,9 +79,9 @@ pub struct ParamArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// How clicks are weighted: not at all (clicks), divided by how often the document was shown
-    /// (rates), divided by the examination propensity of its rank (propensity), or by the best of
-    /// these that the log allows (auto).
+    /// Weights of clicks: their number (clicks), divided by the impressions of the document (rates)
+    /// or by the examination propensity of its rank (propensity), or the best of these that the log
+    /// allows (auto).
     #[arg(long, value_name = "WHICH", value_parser = ["auto", "clicks", "rates", "propensity"])]
     evidence: Option<String>,
 
@@ -97,7 +97,7 @@ pub struct ParamArgs {
 
 /// The parameters of a run: defaults, files and flags merged.
 pub struct Settings {
-    /// How text becomes terms, and clicks become weights.
+    /// Analysis of text, and weights of clicks.
     pub preparation: Preparation,
     /// The models, by name, in order of first appearance.
     pub models: Vec<(String, Params)>,

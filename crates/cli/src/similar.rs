@@ -40,7 +40,7 @@ pub struct SimilarArgs {
     #[command(flatten)]
     unseen: UnseenArgs,
 
-    /// How many neighbours to show.
+    /// Number of neighbours to show.
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
 

@@ -1,4 +1,4 @@
-//! Numbers of bytes as people write them.
+//! Sizes in bytes with units, such as 500MiB.
 
 /// A number of bytes: 500MiB, 2GiB, 1500000.
 pub fn parse_size(text: &str) -> Result<u64, String> {

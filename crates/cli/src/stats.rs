@@ -12,7 +12,7 @@ use liken::features::{
 use liken_server::pages::data::{click_bins, statistics};
 
 use crate::console::Console;
-use crate::output::{Format, Grid, NOTHING, TableFormat, counted, grouped};
+use crate::output::{Format, Grid, NOTHING, TableFormat, counted, grouped, plural};
 use crate::settings::{ParamArgs, TextArgs, resolve};
 
 /// Show the sizes and the sparsity of a dataset (the papers' Table 1), and its clicks by rank.
@@ -93,7 +93,7 @@ pub fn run(args: &StatsArgs, console: &Console) -> anyhow::Result<()> {
         }
         grid.write(out, TableFormat::Table)?;
         if histogram.negative > 0 {
-            let pairs = counted(histogram.negative, "pair has", "pairs have");
+            let pairs = plural(histogram.negative, "pair has", "pairs have");
             writeln!(out, "{pairs} a weight below zero, in no bin")?;
         }
         click_through(&shown, evidence.as_ref(), out)?;
@@ -113,8 +113,8 @@ fn click_through(
         return Ok(());
     }
     let times: u64 = shown.iter().map(|list| u64::from(list.count)).sum();
-    let lists = counted(shown.len(), "different result list", "different result lists");
-    writeln!(out, "\n{lists}, {}", counted(times, "impression", "impressions"))?;
+    let lists = counted(shown.len(), "different result list");
+    writeln!(out, "\n{lists}, {}", counted(times, "impression"))?;
     if let Some(evidence) = evidence {
         writeln!(out, "evidence: {evidence}")?;
     }
@@ -130,7 +130,7 @@ fn click_through(
         // The rate relative to rank 1 beside the propensity, which should be close to each other.
         Some(_) => {
             let fixed = ["rank", "shown", "clicked", "rate", "of rank 1"];
-            Grid::new(fixed.into_iter().chain(["propensity", "telling clicks", ""])).left(&[7])
+            Grid::new(fixed.into_iter().chain(["propensity", "effective clicks", ""])).left(&[7])
         }
         None => Grid::new(["rank", "shown", "clicked", "rate", ""]).left(&[4]),
     };
@@ -140,7 +140,7 @@ fn click_through(
         let bar = match propensities {
             Some(propensities) => {
                 let propensity = propensities.at(rank);
-                let telling = propensities.telling.get(rank as usize - 1);
+                let effective = propensities.effective_clicks.get(rank as usize - 1);
                 let ratio = if first > 0.0 {
                     format!("{:.3}", rate(both) / first)
                 } else {
@@ -148,7 +148,7 @@ fn click_through(
                 };
                 cells.push(ratio);
                 cells.push(format!("{propensity:.3}"));
-                cells.push(grouped(telling.copied().unwrap_or(0.0).round()));
+                cells.push(grouped(effective.copied().unwrap_or(0.0).round()));
                 (propensity * 40.0).ceil() as usize
             }
             None => (rate(both) / most * 40.0).ceil() as usize,
@@ -160,7 +160,7 @@ fn click_through(
     if propensities.is_some() {
         writeln!(
             out,
-            "propensity: examination propensity relative to rank 1 (bars); telling clicks: those it is estimated from; ranks with few of them are smoothed"
+            "propensity: examination propensity relative to rank 1 (bars); effective clicks: those it is estimated from; ranks with few of them are smoothed"
         )?;
     }
     Ok(())
@@ -171,7 +171,7 @@ fn preferences(agreement: &Agreement, out: &mut impl Write) -> anyhow::Result<()
     if agreement.pairs == 0 {
         return Ok(());
     }
-    let pairs = counted(agreement.pairs, "preference pair", "preference pairs");
+    let pairs = counted(agreement.pairs, "preference pair");
     writeln!(out, "\n{pairs}: a clicked result beats an unclicked one above it")?;
     if agreement.judged > 0 {
         let share = |n: usize| 100.0 * n as f64 / agreement.judged as f64;

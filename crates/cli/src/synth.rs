@@ -7,7 +7,7 @@ use clap::Args;
 use liken::synth::{Synthetic, SyntheticLog};
 
 use crate::console::Console;
-use crate::output::{grouped, typed};
+use crate::output::{counted, grouped, typed};
 use crate::settings::described_choice;
 
 /// Make a synthetic click log or corpus, as a dataset folder or as raw files.
@@ -116,8 +116,8 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
     let table = |name: &str| typed(&args.output.join(name));
     match about {
         Some(about) if is_corpus => {
-            let n = grouped(about.counts.documents);
-            writeln!(out, "{path}: {n} documents; their topics are in topics.jsonl")?;
+            let n = counted(about.counts.documents, "document");
+            writeln!(out, "{path}: {n}; their topics are in topics.jsonl")?;
             writeln!(out, "next: liken train rlsi {} -o model", typed(&args.output))?;
         }
         None if is_corpus => {

@@ -14,7 +14,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The name as it is typed.
+    /// The name on the command line.
     pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }

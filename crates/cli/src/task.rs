@@ -1,4 +1,4 @@
-//! `liken task`: makes a retrieval task of documents and links, or of a log of pages and adverts.
+//! `liken task`: makes a retrieval task from documents and links, or from a log of pages and adverts.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ pub struct TaskArgs {
     #[arg(long, value_name = "CODE")]
     language: Option<Language>,
 
-    /// How to split into training, validation and test: by links, so that a document may have links
+    /// Rule of the split into training, validation and test: by links, so that a document may have links
     /// in each part, or by documents, so that those of test have none in training [default: links].
     #[arg(long, value_name = "BY", value_parser = choice::<TaskSplit>(["links", "documents"]))]
     split: Option<TaskSplit>,

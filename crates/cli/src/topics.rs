@@ -117,14 +117,14 @@ pub fn run(args: &TopicsArgs, console: &Console) -> anyhow::Result<()> {
     }
     let model = Model::open(&args.model)?;
     let with_documents = args.documents || args.html.is_some();
-    let look = TopicSummaryOptions {
+    let options = TopicSummaryOptions {
         words: args.words.into(),
         documents: if with_documents { DOCUMENTS } else { 0 },
         map: args.html.is_some(),
         ..TopicSummaryOptions::default()
     };
     let part = args.part.as_deref();
-    let mut summary = console.run(|run| TopicsSummary::of(&model, part, &look, run))?;
+    let mut summary = console.run(|run| TopicsSummary::of(&model, part, &options, run))?;
     let texts = (with_documents || args.whole_words)
         .then(|| DocTexts::open(&model, args.dataset.as_deref()));
     if let Some(reason) = texts.as_ref().and_then(|texts| texts.missing.as_ref()) {

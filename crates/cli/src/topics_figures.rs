@@ -3,15 +3,15 @@
 use liken::matchers::{TopicFigures, TopicsSummary};
 pub use liken_server::pages::topics::plots::percent;
 
-use crate::output::{NOTHING, counted, grouped};
+use crate::output::{NOTHING, counted, grouped, plural};
 
 /// A summary of all topics, one line per fact.
 pub fn remarks(summary: &TopicsSummary) -> Vec<String> {
     let mut lines = vec![format!(
         "{}: {} in {}, {} terms",
         summary.method,
-        counted(summary.all.topics, "topic", "topics"),
-        counted(summary.documents, "document", "documents"),
+        counted(summary.all.topics, "topic"),
+        counted(summary.documents, "document"),
         grouped(summary.terms),
     )];
     lines.push(figures(&summary.all));
@@ -27,7 +27,7 @@ pub fn remarks(summary: &TopicsSummary) -> Vec<String> {
         }
     }
     if summary.documents_without > 0 {
-        let documents = counted(summary.documents_without, "document has", "documents have");
+        let documents = plural(summary.documents_without, "document has", "documents have");
         lines.push(format!("{documents} no topic: no topic has any of their words"));
     }
     if summary.signed {
@@ -41,7 +41,7 @@ pub fn remarks(summary: &TopicsSummary) -> Vec<String> {
 fn figures(found: &TopicFigures) -> String {
     let mut text = format!("AvgComp {:.4}, mean NPMI {}", found.avg_comp, npmi(found.npmi));
     if found.dead > 0 {
-        text += &format!(", {} without a word", counted(found.dead, "topic", "topics"));
+        text += &format!(", {} without a word", counted(found.dead, "topic"));
     }
     text
 }

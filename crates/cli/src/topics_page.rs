@@ -5,6 +5,7 @@ use liken::matchers::{TopicSummary, TopicsSummary};
 use liken_pages::{Bar, Card, Page, Part};
 use liken_server::pages::topics::plots::{first_words, id, map, sizes, title};
 
+use crate::output::counted;
 use crate::search::DocTexts;
 use crate::topics_figures::{npmi, percent, remarks, weight};
 
@@ -26,7 +27,7 @@ pub fn page(summary: &TopicsSummary, model: &str, texts: Option<&DocTexts>) -> S
     let left_out =
         summary.topics.iter().filter(|topic| topic.place.is_none() && topic.n_words > 0).count();
     if left_out > 0 {
-        parts.push(Part::Text(format!("{left_out} smaller topics are not on the map.")));
+        parts.push(Part::Text(format!("Not on the map: {}.", counted(left_out, "smaller topic"))));
     }
     parts.push(Part::Heading("Share and coherence".into()));
     parts.push(Part::Plot(sizes(summary).concat()));

@@ -57,7 +57,7 @@ pub struct TrainArgs {
     #[command(flatten)]
     fit: FitArgs,
 
-    /// How to print the report of the fit.
+    /// Output format of the report of the fit.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
@@ -108,7 +108,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
     })?;
     warn_about(&trained, console);
     let described = serde_json::json!({
-        "model": output,
+        "model": output.to_string_lossy(),
         "about": trained.model.about,
         "validation": trained.validation,
         "reports": trained.reports,

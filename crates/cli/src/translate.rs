@@ -30,7 +30,7 @@ pub struct TranslateArgs {
     #[arg(long)]
     from_query: bool,
 
-    /// How many translations to show per word.
+    /// Number of translations to show per word.
     #[arg(short, default_value_t = 10, value_name = "N")]
     k: usize,
 

@@ -1,4 +1,4 @@
-//! `liken tune`: searches the parameters of a method that are best on validation queries.
+//! `liken tune`: searches the hyperparameters of a method by validation score.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use liken::matchers::{Mixture, Params, USUAL_SPACE, Varied, methods};
 use liken::tuning::{Journal, Search, Setting, Space, Tuned, Tuning, tune};
 
 use crate::console::{Console, stopped_with, with_flags};
-use crate::output::{Format, counted, typed};
+use crate::output::{Format, counted, plural, typed};
 use crate::settings::FitArgs;
 use crate::tune_report::Report;
 use crate::variant::VariantArgs;
@@ -149,7 +149,7 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     });
     let tuned = match found {
         Err(liken::Error::Cancelled) => {
-            let trials = counted(journal.trials().len(), "trial is", "trials are");
+            let trials = plural(journal.trials().len(), "trial is", "trials are");
             let folder = args.output.display();
             return Err(stopped_with(format!(
                 "stopped; {trials} saved in {folder}; the same command resumes the tuning"
@@ -170,7 +170,7 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     console.print(args.format, &described, |out| {
         let earlier = journal.opened_with();
         if earlier > 0 {
-            let trials = counted(earlier, "earlier trial", "earlier trials");
+            let trials = counted(earlier, "earlier trial");
             writeln!(out, "{trials}, {} new", journal.trials().len() - earlier)?;
         }
         report.print(out)?;

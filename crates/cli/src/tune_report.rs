@@ -55,8 +55,8 @@ impl Report<'_> {
     /// The method, the dataset and the number of trials.
     fn about(&self) -> String {
         let tuned = self.tuned;
-        let trials = counted(tuned.trials.len(), "trial", "trials");
-        let queries = counted(tuned.queries, "validation query", "validation queries");
+        let trials = counted(tuned.trials.len(), "trial");
+        let queries = counted(tuned.queries, "validation query");
         let mut text = format!(
             "{} on {}: {} of {queries}; {trials}",
             tuned.method,
@@ -314,7 +314,7 @@ impl Report<'_> {
     }
 }
 
-/// The subsets of the training data that trials are fitted to: one in so many queries.
+/// The subsets of the training data that trials are fitted to: one in N queries.
 const SUBSETS: [(u32, &str); 3] = [(9, "a ninth"), (3, "a third"), (1, "all")];
 
 fn subset(one_in: u32) -> &'static str {

@@ -10,7 +10,7 @@ use liken::matchers::Model;
 use serde_json::{Map, Value};
 
 use crate::console::Console;
-use crate::output::{counted, some_of};
+use crate::output::{plural, some_of};
 
 /// The flag for unseen documents.
 #[derive(Args)]
@@ -44,7 +44,7 @@ impl UnseenArgs {
             .map(|doc| model.counts.doc_ids[doc].clone())
             .collect();
         if !blank.is_empty() {
-            let documents = counted(
+            let documents = plural(
                 blank.len(),
                 "document has no word that the model knows",
                 "documents have no word that the model knows",
@@ -74,7 +74,7 @@ fn warn_about_known(path: &Path, documents: &[Document], model: &Model, console:
     let ids = documents.iter().map(|document| document.id.clone());
     let known: Vec<String> = ids.filter(|id| known.contains(id.as_str())).collect();
     if !known.is_empty() {
-        let documents = counted(
+        let documents = plural(
             known.len(),
             "document was in the training data, whose text is used",
             "documents were in the training data, whose texts are used",

@@ -10,7 +10,7 @@ use crate::settings::choice;
 pub struct VariantArgs {
     /// Compute measures as another tool does: default, trec (trec_eval), letor (LETOR's scripts),
     /// lightgbm, or web (gdeval); the flags below override the preset.
-    #[arg(long, value_name = "NAME", value_parser = Variant::PRESETS)]
+    #[arg(long, value_name = "NAME", value_parser = Variant::PRESET_NAMES)]
     preset: Option<String>,
 
     /// Gain of a grade in nDCG: exp (2^g - 1), linear, or gains by grade such as 0,1,3,7 [default:

@@ -17,7 +17,9 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use liken::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, SplitAbout, SplitBy};
+use liken::data::{
+    Dataset, DatasetAbout, DatasetWriter, Document, RelevanceSource, SplitAbout, SplitBy,
+};
 use liken::eval::{Measure, Variant};
 use liken::features::{Counts, Features, Featurizer, Preparation, Response, Weighted, Weighting};
 use liken::file::{Tensors, TensorsWriter};
@@ -289,7 +291,7 @@ fn read_corpus(docs: &Csr, near: &Path) -> Result<Counts> {
         sources: Vec::new(),
         split: SplitAbout { by: SplitBy::Given, seed: 0, shares: (0.0, 0.0) },
         min_clicks: None,
-        evidence: Evidence::Judgments,
+        evidence: RelevanceSource::Judgments,
         events: None,
         task: None,
         report: Vec::new(),

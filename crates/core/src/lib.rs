@@ -80,7 +80,7 @@ mod oracle;
 /// Advice for builds without Parquet.
 pub(crate) const PARQUET_BUILD: &str = "build liken with its feature `parquet`";
 
-pub use liken_math::{Error, Progress, Result, Run, excerpt, quoted};
+pub use liken_math::{Error, Progress, Result, Run, counted, excerpt, quoted};
 pub use liken_math::{
     dense, early_stopping, file, index, linalg, memory, random, ranking, sparse, special,
     standardise, top_k,

@@ -1,6 +1,8 @@
 //! Parameters as data: a struct is read, changed and documented by the names of its fields, so that
 //! the command line, files and the help text follow the struct.
 
+pub(crate) mod check;
+
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -31,11 +31,8 @@ fn query_and_options(request: &SearchRequest, limits: &Limits) -> Checked {
     query("query", &request.query, limits)?;
     models(&request.models, limits)?;
     fusion(request.fusion.as_ref(), limits)?;
-    if let Some(diversify) = &request.diversify
-        && !(0.0..=1.0).contains(&diversify.lambda)
-    {
-        let lambda = diversify.lambda;
-        return bad(format!("diversify.lambda is {lambda}: expected a number from 0 to 1"));
+    if let Some(diversify) = &request.diversify {
+        lambda("diversify.lambda", diversify.lambda)?;
     }
     if let Some(depth) = request.candidate_depth {
         number("candidate_depth", depth, limits.candidate_depth)?;
@@ -56,14 +53,26 @@ pub fn search(request: &SearchRequest, limits: &Limits) -> Checked {
             limits.explained
         ));
     }
-    match request.offset.checked_add(k) {
-        Some(last) if last <= limits.hits => Ok(()),
-        _ => bad(format!(
-            "offset {} and k {k} are together above {}: expected less; narrow the search with a \
-             filter",
-            request.offset, limits.hits
-        )),
+    offset(request.offset, k, limits)
+}
+
+/// Checks the hits of a result page: `k` of them after the first `offset`.
+pub fn offset(offset: usize, k: usize, limits: &Limits) -> Checked {
+    if offset.saturating_add(k) <= limits.hits {
+        return Ok(());
     }
+    bad(format!(
+        "offset {offset} and k {k} are together above {}: expected less; narrow the search with a filter",
+        limits.hits
+    ))
+}
+
+/// Checks λ, the weight of relevance against novelty.
+pub fn lambda(field: &str, lambda: f64) -> Checked {
+    if (0.0..=1.0).contains(&lambda) {
+        return Ok(());
+    }
+    bad(format!("{field} is {lambda}: expected a number from 0 to 1"))
 }
 
 /// Checks a request to explain a score.

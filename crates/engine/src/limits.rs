@@ -1,4 +1,4 @@
-//! How much a request may ask of the engine. Each limit is defined here and nowhere else.
+//! The limits of requests to the engine. Each limit is defined here and nowhere else.
 
 use serde::{Deserialize, Serialize};
 

@@ -28,7 +28,7 @@ pub(crate) fn free_bytes(_folder: &Path) -> Option<u64> {
     None
 }
 
-/// How many files the process may have open, if the system reports it.
+/// The limit of open files of the process, if the system reports it.
 #[cfg(unix)]
 pub fn open_files() -> Option<usize> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -37,7 +37,7 @@ pub fn open_files() -> Option<usize> {
     succeeded.then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
 }
 
-/// How many files the process may have open, if the system reports it.
+/// The limit of open files of the process, if the system reports it.
 #[cfg(not(unix))]
 pub fn open_files() -> Option<usize> {
     None

@@ -17,20 +17,20 @@ pub enum Error {
         path: PathBuf,
         /// Counted from one.
         line: u64,
-        /// What the line should have held.
+        /// Expected content of the line.
         expected: String,
-        /// What it holds.
+        /// Actual content.
         found: String,
-        /// What the user can do.
+        /// Advice to the user.
         advice: String,
     },
     /// A file or folder as a whole cannot be used.
     Unusable {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem found.
         problem: String,
-        /// What the user can do.
+        /// Advice to the user.
         advice: String,
     },
     /// The operating system reported an error.
@@ -46,7 +46,7 @@ pub enum Error {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem found.
         problem: String,
     },
     /// A folder of a later version of liken.
@@ -67,9 +67,9 @@ pub enum Error {
     OtherKind {
         /// The folder.
         path: PathBuf,
-        /// What it is: a dataset, model or ranker.
+        /// Actual kind: dataset, model or ranker.
         found: &'static str,
-        /// What it should be.
+        /// Expected kind.
         expected: &'static str,
     },
     /// The output already exists.
@@ -93,18 +93,18 @@ pub enum Error {
     },
     /// An unknown name: of a query, a document, a word, a method.
     Unknown {
-        /// What the name should denote.
+        /// Kind of thing that the name should denote.
         kind: &'static str,
         /// The name given.
         name: String,
-        /// What the user can do.
+        /// Advice to the user.
         advice: String,
     },
     /// Required data are empty.
     Empty {
-        /// What is empty.
+        /// The problem, as a sentence.
         what: String,
-        /// What the user can do.
+        /// Advice to the user.
         advice: String,
     },
     /// A sparse matrix that breaks an invariant.
@@ -118,14 +118,14 @@ pub enum Error {
         what: &'static str,
         /// The sweep, iteration or epoch, counted from one.
         step: usize,
-        /// What the user can do.
+        /// Advice to the user.
         advice: String,
     },
     /// The work needs more memory than it is allowed.
     Memory {
-        /// How much is needed, and how much is available.
+        /// Memory needed and memory available, in a sentence.
         what: String,
-        /// What the user can do.
+        /// Advice to the user.
         advice: String,
     },
     /// The user asked to stop.
@@ -156,7 +156,7 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// What was expected, what was found, and where, in one line.
+    /// One line: expected and found values, and their place.
     pub fn problem(&self) -> String {
         match self {
             Error::Line { path, line, expected, found, .. } => {
@@ -238,6 +238,16 @@ impl Error {
             value: value.to_string(),
             expected: expected.to_owned(),
         }
+    }
+}
+
+/// A number with its noun: `1 row`, `2 queries`.
+pub fn counted(n: impl ToString, noun: &str) -> String {
+    let n = n.to_string();
+    match noun.strip_suffix('y') {
+        _ if n == "1" => format!("1 {noun}"),
+        Some(stem) => format!("{n} {stem}ies"),
+        None => format!("{n} {noun}s"),
     }
 }
 

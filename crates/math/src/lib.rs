@@ -27,5 +27,5 @@ pub mod top_k;
 #[cfg(test)]
 mod oracle;
 
-pub use error::{Error, Result, excerpt, quoted};
+pub use error::{Error, Result, counted, excerpt, quoted};
 pub use run::{Progress, Run};

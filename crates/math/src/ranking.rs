@@ -3,6 +3,8 @@
 //! The order is trec_eval's: score descending, then document id descending, so that other tools rank
 //! a run file as liken does.
 
+use std::ops::Add;
+
 use rayon::prelude::*;
 
 use crate::top_k::TopK;
@@ -81,14 +83,18 @@ pub fn share_of_ties(hits: &[Hit]) -> f64 {
     tied as f64 / hits.len() as f64
 }
 
+/// `value`, or 0 if it is −0, so that equal values have equal bits.
+pub fn unsigned_zero<T: Add<Output = T> + Default>(value: T) -> T {
+    value + T::default()
+}
+
 /// Maps scores to integers in the same order: NaN first, then −∞ to ∞, 0 equal to −0.
 fn ascending(score: f32) -> u32 {
     if score.is_nan() {
         return 0;
     }
-    // Adding zero turns −0 into 0. Positive floats are ordered as their bits, negative ones below
-    // them in reverse.
-    let bits = (score + 0.0).to_bits();
+    // Positive floats are ordered as their bits, negative ones below them in reverse.
+    let bits = unsigned_zero(score).to_bits();
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
 }
 

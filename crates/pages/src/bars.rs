@@ -31,7 +31,7 @@ impl Bar {
 pub struct Card {
     /// The target of links.
     pub id: String,
-    /// The heading.
+    /// Heading of the figure.
     pub title: String,
     /// Lines of text below the heading.
     pub lines: Vec<String>,

@@ -89,7 +89,7 @@ impl Series {
 /// One panel of a chart.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {
-    /// The heading.
+    /// Heading of the panel.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,

@@ -77,18 +77,18 @@ impl<T: Send + Sync + 'static> Jobs<T> {
         Jobs { queue, capacity: capacity.max(1), cached: Mutex::default() }
     }
 
-    /// The result of the job `key`, which is started unless it is cached. Waits at most `patience`
+    /// The result of the job `key`, which is started unless it is cached. Waits at most `max_wait`
     /// for the result; after that, returns the progress. A failed job runs again with the next
     /// request for it; a job is refused if the queue is full.
     pub fn get(
         &self,
         key: &str,
-        patience: Duration,
+        max_wait: Duration,
         work: impl FnOnce(&Reporter<'_>) -> Result<T, Problem> + Send + 'static,
     ) -> Result<JobStatus<T>, Problem> {
         let job = self.find_or_start(key, work)?;
         let runs = |state: &mut JobState<T>| state.outcome.is_none();
-        let waited = job.done.wait_timeout_while(locked(&job.state), patience, runs);
+        let waited = job.done.wait_timeout_while(locked(&job.state), max_wait, runs);
         let state = waited.unwrap_or_else(PoisonError::into_inner).0;
         let Some(outcome) = state.outcome.clone() else {
             return Ok(JobStatus::Running(state.progress.clone()));

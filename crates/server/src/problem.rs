@@ -11,7 +11,7 @@ pub struct Problem {
     pub status: u16,
     /// The kind of problem, in a few words.
     pub title: &'static str,
-    /// What was expected, what came, and what to do.
+    /// The message: what was expected, what came, and what to do.
     pub detail: String,
 }
 
@@ -33,7 +33,7 @@ impl Problem {
 
     /// 507: the disk is full, so that the index is read only.
     pub fn full(detail: impl Into<String>) -> Self {
-        Problem { status: 507, title: "No room to write", detail: detail.into() }
+        Problem { status: 507, title: "No space to write", detail: detail.into() }
     }
 
     /// 500: the service failed.
@@ -52,12 +52,14 @@ impl std::error::Error for Problem {}
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
+        // Advice of the libraries is a second line; a detail is one.
+        let one_line = |text: String| text.replace("\n  ", ": ");
         match error {
-            Error::Invalid(detail) => Problem::bad(detail),
-            Error::NotFound(detail) => Problem::missing(detail),
-            Error::Unavailable(detail) => Problem::unavailable(detail),
-            Error::Full(detail) => Problem::full(detail),
-            Error::Internal(detail) => Problem::internal(detail),
+            Error::Invalid(detail) => Problem::bad(one_line(detail)),
+            Error::NotFound(detail) => Problem::missing(one_line(detail)),
+            Error::Unavailable(detail) => Problem::unavailable(one_line(detail)),
+            Error::Full(detail) => Problem::full(one_line(detail)),
+            Error::Internal(detail) => Problem::internal(one_line(detail)),
         }
     }
 }

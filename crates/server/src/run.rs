@@ -12,7 +12,7 @@ use crate::pages;
 
 /// The time between two checks of the wish to stop, or of the engine's other owners.
 const POLL: Duration = Duration::from_millis(50);
-/// How long background work may go on at shutdown.
+/// The longest time for which background work goes on at shutdown.
 const GRACE: Duration = Duration::from_secs(5);
 /// The most attempts to close the index at shutdown, one per [`POLL`].
 const CLOSE_ATTEMPTS: usize = 100;

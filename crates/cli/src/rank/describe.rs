@@ -17,12 +17,7 @@ pub fn describe(ranker: &Ranker, path: &Path, out: &mut impl Write) -> anyhow::R
     }
     if about.learnt_from.rows > 0 {
         let (rows, queries) = (about.learnt_from.rows, about.learnt_from.queries);
-        writeln!(
-            out,
-            "rows        {} of {}",
-            grouped(rows),
-            counted(grouped(queries), "query", "queries")
-        )?;
+        writeln!(out, "rows        {} of {}", grouped(rows), counted(grouped(queries), "query"))?;
     }
     if let Some(score) = about.validation {
         writeln!(out, "validation  {} {score:.4}", about.goal.measure)?;

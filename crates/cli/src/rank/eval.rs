@@ -179,7 +179,7 @@ impl Measured {
                 .map(|(n, cells)| (n.as_str(), &cells[..]))
                 .collect(),
         };
-        let mut about = counted(self.queries.len(), "query", "queries");
+        let mut about = counted(self.queries.len(), "query");
         if self.queries.len() < self.n_queries {
             about += &format!(" of {}; the measures are undefined for the others", self.n_queries);
         }

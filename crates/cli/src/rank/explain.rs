@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::table::{TableArgs, warn_of_lacking};
 use crate::console::Console;
-use crate::output::{Format, Grid, TableFormat, json as write_json, some_of};
+use crate::output::{Format, Grid, TableFormat, counted, json as write_json, some_of};
 
 /// Explain the scores of a query's rows as sums of contributions of the features.
 #[derive(Args)]
@@ -80,37 +80,40 @@ pub fn run(args: &ExplainArgs, console: &Console) -> anyhow::Result<()> {
     let mut listed = Vec::new();
     for (rank, row) in shown {
         let parts = ranker.scorer().contributions(prepared.row(row));
-        let (own_parts, base) = parts.split_at(parts.len() - 1);
+        let (own_parts, bias) = parts.split_at(parts.len() - 1);
         let mut features: Vec<(usize, f64)> = own_parts.iter().copied().enumerate().collect();
         features.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
         let (doc, grade) = (&own.docs()[row], own.grades()[row]);
         if args.format == Format::Json {
             let features: Vec<_> = features
                 .iter()
-                .map(|&(f, adds)| {
+                .map(|&(f, contribution)| {
                     let value = Some(raw.row(row)[f]).filter(|value| !value.is_nan());
-                    json!({ "feature": ranker.about.features[f], "value": value, "adds": adds })
+                    json!({ "feature": ranker.about.features[f], "value": value, "contribution": contribution })
                 })
                 .collect();
             listed.push(json!({
                 "rank": rank, "doc": doc, "grade": grade, "score": scores[row],
-                "every_row": base[0], "features": features,
+                "bias": bias[0], "features": features,
             }));
             continue;
         }
         writeln!(out, "{rank}. {doc}  score {:.4}  grade {grade}", scores[row])?;
-        let mut grid = Grid::new(["feature", "value", "adds"]);
-        for &(f, adds) in features.iter().take(args.features) {
+        let mut grid = Grid::new(["feature", "value", "contribution"]);
+        for &(f, contribution) in features.iter().take(args.features) {
             let value = raw.row(row)[f];
             let value = if value.is_nan() { "missing".to_owned() } else { format!("{value}") };
-            grid.row([ranker.about.features[f].clone(), value, format!("{adds:+.4}")]);
+            grid.row([ranker.about.features[f].clone(), value, format!("{contribution:+.4}")]);
         }
-        let rest = features.iter().skip(args.features).fold(0.0, |sum, (_, adds)| sum + adds);
+        let rest = features
+            .iter()
+            .skip(args.features)
+            .fold(0.0, |sum, (_, contribution)| sum + contribution);
         if features.len() > args.features {
-            let n = features.len() - args.features;
-            grid.row([format!("{n} others"), String::new(), format!("{rest:+.4}")]);
+            let others = counted(features.len() - args.features, "other");
+            grid.row([others, String::new(), format!("{rest:+.4}")]);
         }
-        grid.row(["every row".to_owned(), String::new(), format!("{:+.4}", base[0])]);
+        grid.row(["bias".to_owned(), String::new(), format!("{:+.4}", bias[0])]);
         grid.write(&mut out, TableFormat::Table)?;
         writeln!(out)?;
     }

@@ -15,7 +15,7 @@ pub use describe::describe;
 
 use crate::console::Console;
 
-/// Learn to rank from tables of features, and apply, measure and explain rankers.
+/// Learn to rank from tables of features, and apply, evaluate and explain rankers.
 #[derive(Args)]
 #[command(after_help = "\
 A table has one row per query and document. It is a LETOR or SVMlight file (`grade qid:ID 1:value

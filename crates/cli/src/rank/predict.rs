@@ -14,7 +14,7 @@ use crate::runs::{RunFile, check_output, check_tag};
 #[derive(Args)]
 #[command(after_help = "\
 Scores are written one per line, in the order of the table's rows; --as run writes a TREC run, --as
-contributions the contribution of each feature to each score (CSV; the columns add up to the score).
+contributions the contribution of each feature to each score (CSV; the columns and `bias` add up to the score).
 A feature of the ranker that the table does not have is 0 in a LETOR file, else missing (with a
 warning); other features of the table are ignored. The ranker may be a LightGBM text model.
 
@@ -33,7 +33,7 @@ pub struct PredictArgs {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// Form of the output.
+    /// Output format.
     #[arg(long = "as", value_enum, default_value_t)]
     write: Output,
 
@@ -71,7 +71,7 @@ pub fn run(args: &PredictArgs, console: &Console) -> anyhow::Result<()> {
     warn_of_lacking(&args.table, &scored.lacking, &table, console);
     match args.write {
         Output::Scores => console.write_to(&args.output, |out| {
-            let mut scores = table.as_added(&scored.scores).into_iter();
+            let mut scores = table.in_input_order(&scored.scores).into_iter();
             Ok(scores.try_for_each(|score| writeln!(out, "{score}"))?)
         }),
         Output::Contributions => contributions(args, &ranker, &table, console),
@@ -101,13 +101,13 @@ fn contributions(
         let rows = (0..prepared.n_rows()).into_par_iter();
         Ok(rows.map(|row| ranker.scorer().contributions(prepared.row(row))).collect())
     })?;
-    let order = table.as_added(&(0..table.n_rows()).collect::<Vec<_>>());
+    let order = table.in_input_order(&(0..table.n_rows()).collect::<Vec<_>>());
     let query_of: Vec<usize> =
         table.by_query().enumerate().flat_map(|(query, rows)| rows.map(move |_| query)).collect();
     console.write_to(&args.output, |out| {
         let features = ranker.about.features.iter().map(|name| csv_cell(name));
         let features: Vec<String> = features.collect();
-        writeln!(out, "query,doc,score,{},every row", features.join(","))?;
+        writeln!(out, "query,doc,score,{},bias", features.join(","))?;
         for &row in &order {
             let parts: Vec<String> = all[row].iter().map(ToString::to_string).collect();
             let score: f64 = ranker.scorer().score(prepared.row(row));

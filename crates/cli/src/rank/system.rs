@@ -72,7 +72,7 @@ impl System {
                         advice: "write one score per line, in the order of the table's rows".into(),
                     });
                 }
-                Ok(table.from_added(scores))
+                Ok(table.from_input_order(scores))
             }
         }
     }

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use liken::rank::{Columns, FeatureTable, RankFormat, Ranker, TableFile};
 
 use crate::console::{Console, usage};
-use crate::output::{counted, some_of};
+use crate::output::{plural, some_of};
 
 /// Flags for reading feature tables.
 #[derive(Args)]
@@ -125,7 +125,7 @@ pub fn warn_of_lacking(path: &Path, lacking: &[String], table: &FeatureTable, co
         console.warn(format!(
             "{}: {} missing in the table, and so in every row: {}",
             path.display(),
-            counted(lacking.len(), one, many),
+            plural(lacking.len(), one, many),
             some_of(lacking)
         ));
     }

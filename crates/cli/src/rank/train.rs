@@ -19,7 +19,7 @@ use super::folds::cross_validated;
 use super::plot::plot;
 use super::table::{TableArgs, check_apart};
 use crate::console::{Console, usage};
-use crate::output::{Format, counted, json as write_json, typed, write_file};
+use crate::output::{Format, counted, json as write_json, plural, typed, write_file};
 use crate::render::long_help;
 use crate::settings::{assignment, choice, write_docs};
 use crate::variant::VariantArgs;
@@ -168,7 +168,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
     if twice > 0 {
         console.warn(format!(
             "{} in several tables: the rows of each table count as another query",
-            counted(twice, "query id is", "query ids are")
+            plural(twice, "query id is", "query ids are")
         ));
     }
     let mut out = console.out();
@@ -179,7 +179,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             Some(n) => {
                 let all = FeatureTable::joined(&tables.iter().collect::<Vec<_>>());
                 if all.n_queries() < n {
-                    let queries = counted(all.n_queries(), "query", "queries");
+                    let queries = counted(all.n_queries(), "query");
                     return Err(usage(format!("--folds {n}: there are only {queries}")));
                 }
                 folds(&all, n, args.seed.unwrap_or(1))
@@ -311,7 +311,7 @@ fn trained(
         (None, Some(share)) => {
             let parts = held_out(&table, share, args.seed.unwrap_or(1));
             let (table, held) = parts.ok_or_else(|| {
-                let queries = counted(table.n_queries(), "query", "queries");
+                let queries = counted(table.n_queries(), "query");
                 usage(format!("--validation-share {share}: nothing is left of {queries}"))
             })?;
             (table, Some(held))
@@ -357,7 +357,7 @@ fn print(
 }
 
 fn steps(report: &RankReport) -> String {
-    let steps = counted(report.steps.len(), "step", "steps");
+    let steps = counted(report.steps.len(), "step");
     match report.kept.filter(|&kept| kept != report.steps.len()) {
         Some(kept) => format!("{steps}, step {kept} is the best and kept"),
         None => steps,

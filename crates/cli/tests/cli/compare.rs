@@ -190,7 +190,7 @@ fn unknown_names_are_refused_before_any_work() {
     for (more, code, words) in [
         ("--models bm25,magic", 2, ["no method is called \"magic\"", "bm25, vsm, lm"]),
         ("--models bm25 --baseline pls", 2, ["--baseline pls", "expected one of the models: bm25"]),
-        ("--models 0.5*pls+bm25", 2, ["models = 0.5*pls+bm25", "all of them or none"]),
+        ("--models 0.5*pls+bm25", 2, ["--models 0.5*pls+bm25", "all of them or none"]),
         ("--models bm25,,vsm", 2, ["models = ", "names joined by +"]),
         ("--measures magic", 2, ["no measure is called \"magic\"", "nDCG@k"]),
         ("--measures P", 2, ["measure = P", "as in P@10"]),
@@ -202,7 +202,7 @@ fn unknown_names_are_refused_before_any_work() {
         ("--gain 0,3,1", 2, ["--gain", "never falling"]),
         ("--preset bing", 2, ["--preset", "default, trec, letor, lightgbm, web"]),
         ("--discount none", 2, ["--discount", "log2, letor"]),
-        ("--max-grade 0", 2, ["max_grade = 0", "the highest possible grade"]),
+        ("--max-grade 0", 2, ["--max-grade 0", "the highest possible grade"]),
         ("--format html", 2, ["--format", "table, json, markdown, latex"]),
         ("--models pls,bm25 --set dim=3", 2, ["--set dim=3", "--set pls.dim=3"]),
     ] {

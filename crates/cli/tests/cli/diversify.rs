@@ -102,7 +102,7 @@ fn what_cannot_be_meant_is_refused() {
     let model = at("rmls");
     let line = format!("diversify one.run --model {model} -o out");
     for (more, words) in [
-        ("--lambda 2", &["lambda = 2", "a share from 0 to 1"][..]),
+        ("--lambda 2", &["--lambda 2", "a share from 0 to 1"][..]),
         ("--similarity colour", &["colour", "words, title, body, url, latent"]),
         ("-k 0", &["-k 0"]),
         ("--depth 0", &["--depth 0"]),
@@ -128,7 +128,7 @@ fn what_cannot_be_meant_is_refused() {
     place.run("diversify").refused(2, &["--model", "--output"]);
     let train = format!("diversify train one.run qrels --model {model} -o out");
     for (more, words) in [
-        ("--set top=0", &["top = 0"][..]),
+        ("--set top=0", &["--set top=0"][..]),
         ("--set rate=1", &["rate"]),
         ("--set top", &["KEY=VALUE"]),
         ("--method mmr --set top=3", &["has no parameters"]),

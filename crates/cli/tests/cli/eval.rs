@@ -141,7 +141,7 @@ fn queries_are_shown_by_difference() {
     assert_eq!(first, ["q2", "q1", "q3"]);
     assert!(rows[0].ends_with("+0.5000") && rows[2].ends_with("-0.5000"), "{rows:?}");
     let said = place.run("eval --top 1 qrels one.run two.run -m RR").silent();
-    assert!(said.out.contains("the 1 largest gains and losses"), "{}", said.out);
+    assert!(said.out.contains("largest gains and losses, at most 1 of each"), "{}", said.out);
     assert!(!said.out.contains("\nq1 "), "{}", said.out);
     let said = place.run("eval -q qrels one.run --format table -m RR,P@1").silent();
     assert!(said.out.contains("\nquery") && said.out.contains("\nq3"), "{}", said.out);

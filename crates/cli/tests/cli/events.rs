@@ -70,7 +70,7 @@ fn rare_queries_robots_and_age_are_seen_to() {
     let place = Place::with(&[("log.tsv", LOG)]);
     let said = place.run(&format!("{ALL} -o data --min-users 2"));
     assert!(
-        said.out.contains("dropped 1 row of log.tsv: of 1 queries with fewer than 2 users"),
+        said.out.contains("dropped 1 row of log.tsv: of 1 query with fewer than 2 users"),
         "{}",
         said.out
     );
@@ -79,7 +79,7 @@ fn rare_queries_robots_and_age_are_seen_to() {
         .concat();
     assert!(!written.contains("secret"));
     let said = place.run(&format!("{ALL} -o robots --max-user-events 2"));
-    assert!(said.out.contains("of 1 users with more than 2 events (robots)"), "{}", said.out);
+    assert!(said.out.contains("of 1 user with more than 2 events (robots)"), "{}", said.out);
     let said = place.run(&format!("{ALL} -o old --half-life 1"));
     assert_eq!(said.code, Some(0), "{}", said.err);
     let clicks = place.dataset("old").clicks;

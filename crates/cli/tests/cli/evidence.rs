@@ -28,7 +28,7 @@ fn what_was_used_is_said_and_kept() {
         .shows(&["how often their documents"]);
     place
         .run("train pls data --dim 10 -o plain --evidence clicks")
-        .shows(&["evidence: clicks as they are\n"]);
+        .shows(&["evidence: clicks unweighted\n"]);
     let [auto, asked, rates, plain] =
         ["auto", "asked", "rates", "plain"].map(|name| Model::open(&place.path(name)).unwrap());
     assert_eq!(auto.counts.clicks, asked.counts.clicks);
@@ -71,7 +71,7 @@ fn comparisons_and_tunings_say_it_too() {
 fn stats_shows_the_propensities_beside_the_rates() {
     let place = shown();
     let said = place.run("stats data").fine();
-    let head = ["rank", "shown", "clicked", "rate", "of rank 1", "propensity", "telling clicks"];
+    let head = ["rank", "shown", "clicked", "rate", "of rank 1", "propensity", "effective clicks"];
     said.shows(&head);
     let json = place.run("stats data --format json").fine().json();
     assert_eq!(json["evidence"]["propensities"]["by_rank"][0], 1.0);
@@ -104,7 +104,9 @@ fn evidence_that_the_log_does_not_have_is_refused() {
 #[test]
 fn only_the_demo_log_has_a_bias_to_set() {
     let place = Place::new();
-    place.run("synth one-week -o out --scale 0.01 --bias 1").refused(2, &["bias = 1", "demo log"]);
-    place.run("synth demo -o out --bias=-1").refused(2, &["bias = -1", "no position bias"]);
+    place
+        .run("synth one-week -o out --scale 0.01 --bias 1")
+        .refused(2, &["--bias 1", "log = \"demo\""]);
+    place.run("synth demo -o out --bias=-1").refused(2, &["--bias -1", "no position bias"]);
     place.run("synth demo -o out --shuffle 2").refused(2, &["shuffled = 2", "a share from 0 to 1"]);
 }

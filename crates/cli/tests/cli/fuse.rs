@@ -127,14 +127,14 @@ fn weights_are_tuned_on_judgments() {
 fn what_cannot_be_meant_is_refused() {
     let place = place();
     for (more, code, words) in [
-        ("--weights 1", 2, ["weights = 1", "2 numbers, one for each run"]),
-        ("--weights 0,0", 2, ["weights = 0,0", "not all of them 0"]),
+        ("--weights 1", 2, ["--weights 1", "2 numbers, one for each run"]),
+        ("--weights 0,0", 2, ["--weights 0,0", "not all of them 0"]),
         ("--method weighted", 2, ["--method weighted", "--weights"]),
         ("--method magic", 2, ["--method", "rrf, sum, weighted, mnz, max, min"]),
         ("--normalise sum", 2, ["--normalise", "does not use scores"]),
         ("--method sum --rank-constant 5", 2, ["--rank-constant", "only rrf"]),
-        ("--rank-constant=-1", 2, ["rank_constant = -1", "0 or more"]),
-        ("--method mnz --normalise z-score", 2, ["normalise = z-score", "mnz needs"]),
+        ("--rank-constant=-1", 2, ["--rank-constant -1", "0 or more"]),
+        ("--method mnz --normalise z-score", 2, ["--normalise z-score", "mnz needs"]),
         ("--tune nDCG@10", 2, ["--qrels", "required"]),
         ("none.trec", 1, ["none.trec", "cannot read"]),
         ("-k 0", 2, ["-k 0", "1 document or more"]),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use liken::data::{Dataset, Evidence, SplitBy};
+use liken::data::{Dataset, RelevanceSource, SplitBy};
 use liken::sparse::Csr;
 
 use crate::place::Place;
@@ -60,7 +60,7 @@ fn tsv_is_aggregated_by_identity_and_shown_in_its_most_frequent_spelling() {
     assert_eq!(named(&data, &data.clicks), pairs(&[("rust", "d1", "7"), ("go", "d3", "8")]));
     assert_eq!(named(&data, &data.validation), pairs(&[("python", "d2", "1")]));
     assert_eq!(named(&data, &data.test), pairs(&[("snake", "d2", "1")]));
-    assert_eq!(data.about().evidence, Evidence::HeldOutClicks);
+    assert_eq!(data.about().evidence, RelevanceSource::HeldOutClicks);
     assert_eq!(data.about().split.by, SplitBy::Given);
     assert_eq!(data.about().min_clicks, Some(4.0));
     let document = data.documents.get(2).unwrap();
@@ -231,7 +231,7 @@ fn documents_made_from_clicks_have_a_url_where_their_id_is_one() {
     let data = place.dataset("data");
     assert_eq!(data.documents.get(0).unwrap().fields["url"], "https://x.org/a");
     assert!(data.documents.get(1).unwrap().fields.is_empty());
-    assert!(data.about().report.iter().any(|line| line.contains("they have no text")));
+    assert!(data.about().report.iter().any(|line| line.contains("without text")));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn judgments_are_dealt_in_halves_and_all_clicks_are_training() {
     place.run("import --clicks clicks.tsv --documents docs.tsv --judgments j.tsv -o data").fine();
     let data = place.dataset("data");
     assert_eq!(data.about().split.by, SplitBy::Judgments);
-    assert_eq!(data.about().evidence, Evidence::Judgments);
+    assert_eq!(data.about().evidence, RelevanceSource::Judgments);
     assert_eq!(data.clicks.nnz(), 20);
     assert_eq!(data.about().counts.validation.0 + data.about().counts.test.0, 7);
     assert_eq!(data.validation.nnz() + data.test.nnz(), 13, "grade 0 is stored");
@@ -360,11 +360,11 @@ fn a_beir_folder_without_training_is_split_as_asked() {
     place.run("import set --lenient -o data").fine();
     let data = place.dataset("data");
     assert_eq!(data.about().split.by, SplitBy::Queries);
-    assert_eq!(data.about().evidence, Evidence::Judgments);
+    assert_eq!(data.about().evidence, RelevanceSource::Judgments);
     assert!(data.clicks.nnz() > 0 && data.validation.nnz() > 0 && data.test.nnz() > 0);
     place
         .run("import set --split given -o other")
-        .refused(2, &["split = given", "no qrels/train.tsv"]);
+        .refused(2, &["--split given", "no qrels/train.tsv"]);
 }
 
 #[test]

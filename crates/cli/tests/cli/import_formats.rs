@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use liken::data::{Dataset, Evidence};
+use liken::data::{Dataset, RelevanceSource};
 
 use crate::place::{Place, Said};
 
@@ -156,7 +156,7 @@ fn documents_can_be_made_from_their_texts() {
     assert_eq!(document.id.len(), 16);
     place.run(&format!("{line} --split queries --validation 0 --test 0.3 -o learnt")).fine();
     let learnt = place.dataset("learnt");
-    assert_eq!(learnt.about().evidence, Evidence::Judgments);
+    assert_eq!(learnt.about().evidence, RelevanceSource::Judgments);
     assert!(learnt.clicks.nnz() > 0 && learnt.clicks.values().iter().all(|&weight| weight > 0.0));
     place.run(&format!("{line} --documents d.tsv -o out")).refused(2, &["--doc-text"]);
 }
@@ -198,7 +198,7 @@ fn judged_pairs_are_learnt_from_where_the_split_leaves_some() {
     let place = Place::with(&[("j.tsv", judgments), ("d.tsv", DOCUMENTS)]);
     place.run("import --judgments j.tsv --documents d.tsv -o given").shows(&[
         "judged pairs",
-        "2 judgments in the training part, where pairs of a grade above 0",
+        "2 judgments in the training split, where pairs of a grade above 0",
     ]);
     let given = place.dataset("given");
     assert_eq!((given.clicks.nnz(), given.clicks.values()), (1, &[2.0][..]));
@@ -313,7 +313,12 @@ fn hostile_documents_are_refused_where_they_stand() {
         "",
         &["d.tsv: ", "carriage returns", "tr "],
     );
-    documents_refused("d.txt", b"one\ntwo\n", "", &["d.txt: has neither a known file extension", "documents:FORMAT"]);
+    documents_refused(
+        "d.txt",
+        b"one\ntwo\n",
+        "",
+        &["d.txt: has neither a known file extension", "documents:FORMAT"],
+    );
     let place = Place::with(&[("d.qrels", "1 2 3\n")]);
     place
         .run("import --documents d.qrels -o out")

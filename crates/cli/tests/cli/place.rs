@@ -151,3 +151,12 @@ pub fn binary() -> &'static Path {
         std::env::var_os("LIKEN_BINARY").map_or(env!("CARGO_BIN_EXE_liken").into(), PathBuf::from)
     })
 }
+
+/// Waits until `holds`, at most two minutes.
+pub fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while !holds() {
+        assert!(std::time::Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}

@@ -64,7 +64,7 @@ fn numbers_alone_are_enough() {
     run(&place, &format!("plan data {NUMBERS}")).refused(2, &["cannot be used with"]);
     let large = u64::MAX;
     for (more, word) in [
-        (format!("--methods mpls --dim {large}"), "dim = 18446744073709551615"),
+        (format!("--methods mpls --dim {large}"), "--dim 18446744073709551615"),
         (format!("--methods ridge --set keep={large}"), "keep"),
     ] {
         run(&place, &format!("plan {NUMBERS} {more}")).refused(2, &[word]);
@@ -75,7 +75,7 @@ fn numbers_alone_are_enough() {
     run(&place, &format!("plan {wide}")).silent().shows(&["ridge", "TiB"]);
     run(&place, &format!("plan {NUMBERS} --methods rml")).refused(2, &["no method is called"]);
     let many = NUMBERS.replace("--nnz-r 3000", "--nnz-r 2000001");
-    run(&place, &format!("plan {many}")).refused(2, &["nnz_r = 2000001", "at most 2000000"]);
+    run(&place, &format!("plan {many}")).refused(2, &["--nnz-r 2000001", "at most 2000000"]);
     assert!(place.names().is_empty());
 }
 
@@ -101,7 +101,7 @@ fn a_calibration_is_kept_and_used() {
     assert!(machine["rates"]["gather_far"].as_f64().unwrap() > 0.0);
     run(&place, &format!("plan {NUMBERS}")).silent().shows(&["measured by calibration"]);
     let one = run(&place, &format!("--threads 1 plan {NUMBERS}")).silent();
-    one.shows(&[", 1 threads, measured by calibration"]);
+    one.shows(&[", 1 thread, measured by calibration"]);
     // One of another machine, or no JSON at all, is passed over.
     place.file("cache/liken/machine.json", text.replace("\"processor\": \"", "\"processor\": \"x"));
     run(&place, &format!("plan {NUMBERS}")).silent().shows(&["just now"]);

@@ -49,21 +49,21 @@ fn a_ranker_is_trained_measured_asked_and_explained() {
     place.run("rank predict ranker test.txt --as contributions -o why.csv").fine();
     let why = std::fs::read_to_string(place.path("why.csv")).unwrap();
     let mut lines = why.lines();
-    assert_eq!(lines.next(), Some("query,doc,score,1,2,every row"));
+    assert_eq!(lines.next(), Some("query,doc,score,1,2,bias"));
     for (line, score) in lines.zip(scores.lines()) {
         let cells: Vec<f64> = line.split(',').skip(2).map(|cell| cell.parse().unwrap()).collect();
         assert_eq!(cells[0], score.parse::<f64>().unwrap());
         assert!((cells[0] - cells[1..].iter().sum::<f64>()).abs() < 1e-9, "{line}");
     }
-    place.run("rank explain ranker test.txt --query 3").shows(&["1. d", "feature", "every row"]);
+    place.run("rank explain ranker test.txt --query 3").shows(&["1. d", "feature", "bias"]);
     let json = place.run("rank explain ranker test.txt --query 3 --doc d2 --format json").json();
-    let adds: f64 = json["documents"][0]["features"]
+    let sum: f64 = json["documents"][0]["features"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|feature| feature["adds"].as_f64().unwrap())
+        .map(|feature| feature["contribution"].as_f64().unwrap())
         .sum();
-    let all = adds + json["documents"][0]["every_row"].as_f64().unwrap();
+    let all = sum + json["documents"][0]["bias"].as_f64().unwrap();
     assert!((all - json["documents"][0]["score"].as_f64().unwrap()).abs() < 1e-9);
     place.run("info ranker").shows(&["method      lambdamart", "features    2"]);
     place.run("rank explain ranker test.txt --query 99").refused(1, &["no query is called \"99\""]);
@@ -97,7 +97,7 @@ fn every_method_has_help_and_parameters() {
     }
     place.run("rank train nonsense train.txt -o x").refused(2, &["nonsense", "lambdamart"]);
     place.run("rank train mart train.txt -o x --set treees=3").refused(2, &["treees"]);
-    place.run("rank train mart train.txt -o x --set trees=0").refused(2, &["trees = 0"]);
+    place.run("rank train mart train.txt -o x --set trees=0").refused(2, &["--set trees=0"]);
     assert!(!place.path("x").exists());
 }
 
@@ -161,6 +161,6 @@ fn clicks_count_by_how_rarely_people_look() {
     let line = "rank train mart clicks.csv -o x --propensity";
     place.run(&format!("{line} chances")).refused(1, &["chances:3"]);
     place.run(&format!("{line} power:-1")).refused(2, &["power:ETA"]);
-    place.run(&format!("{line} power:1 --clip 0.5")).refused(2, &["clip = 0.5"]);
+    place.run(&format!("{line} power:1 --clip 0.5")).refused(2, &["--clip 0.5"]);
     place.run(&format!("{line} power:1 --ignore position")).refused(1, &["no positions"]);
 }

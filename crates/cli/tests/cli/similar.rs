@@ -72,23 +72,23 @@ fn similar_says_what_it_cannot_find() {
     }
 }
 
-/// Lines and rest are the part's score; what the parts add is the whole.
+/// Contributions and rest sum to the part's score, contributions of the parts to the whole.
 fn adds_up(explanation: &Value) {
     let number = |value: &Value| value.as_f64().unwrap();
     let parts = explanation["parts"].as_array().unwrap();
     let mut whole = 0.0;
     for part in parts {
-        let lines = part["lines"].as_array().unwrap();
+        let lines = part["contributions"].as_array().unwrap();
         let sum: f64 = lines.iter().map(|line| number(&line["value"])).sum();
         assert!((sum + number(&part["rest"]) - number(&part["score"])).abs() < 1e-4, "{part}");
-        let adds = number(&part["adds"]);
+        let contribution = number(&part["contribution"]);
         if parts.len() > 1 {
             let (mean, deviation) = (number(&part["standard"][0]), number(&part["standard"][1]));
             let standard =
                 if deviation > 0.0 { (number(&part["score"]) - mean) / deviation } else { 0.0 };
-            assert!((adds - number(&part["weight"]) * standard).abs() < 1e-4, "{part}");
+            assert!((contribution - number(&part["weight"]) * standard).abs() < 1e-4, "{part}");
         }
-        whole += adds;
+        whole += contribution;
     }
     assert!((whole - number(&explanation["score"])).abs() < 1e-4, "{explanation}");
 }
@@ -108,7 +108,7 @@ fn contributions_add_up_to_the_score_that_search_shows() {
                     assert_eq!((&json["score"], &json["doc"]), (&hit["score"], &hit["id"]));
                     adds_up(&json);
                     for part in json["parts"].as_array().unwrap() {
-                        let lines = part["lines"].as_array().unwrap();
+                        let lines = part["contributions"].as_array().unwrap();
                         assert!(lines.len() <= n);
                         // With all lines shown, the rest is rounding.
                         if n == 100000 {
@@ -134,8 +134,8 @@ fn an_explanation_for_people_names_words_shared_and_unknown() {
         &format!("“heart zyxwv” and {id}: score "),
         "They share: heart.",
         "Unknown to the model: zyxwv.",
-        "rmls adds",
-        "bm25 adds",
+        "rmls contributes",
+        "bm25 contributes",
         " more)",
     ]);
     // None of three contributions shown is not the same as none at all.
@@ -144,7 +144,7 @@ fn an_explanation_for_people_names_words_shared_and_unknown() {
     let worst = worst["hits"][659]["id"].as_str().unwrap();
     place
         .run(&format!("explain bm25 --doc {worst} --query heart"))
-        .shows(&["They share no word.", "nothing adds to it"]);
+        .shows(&["They share no word.", "no term contributes"]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn ridge_goes_the_whole_way() {
         let line = format!("explain ridge --query flight --format json --doc {doc}");
         let why = place.run(&line).fine().json();
         assert_eq!(why["score"].as_f64(), Some(*score));
-        let lines = why["parts"][0]["lines"].as_array().unwrap();
+        let lines = why["parts"][0]["contributions"].as_array().unwrap();
         assert!(lines.iter().any(|line| line["query"] == "flight"), "{why}");
     }
     // It has no space in which anything lies near anything.
@@ -87,12 +87,12 @@ fn parameters_that_make_no_sense_are_refused() {
     let data = at("data");
     for (method, line, words) in [
         ("ridge", "--dim 10", ["--dim is for models with latent dimensions", "ridge has none"]),
-        ("ridge", "--set lambda=-1", ["lambda = -1", "0 or more"]),
-        ("ridge", "--set mass=0", ["mass = 0", "at most 1"]),
+        ("ridge", "--set lambda=-1", ["--set lambda=-1", "0 or more"]),
+        ("ridge", "--set mass=0", ["--set mass=0", "at most 1"]),
         ("ridge", "--set features.doc_clicks=1", ["doc_clicks", "query_clicks"]),
-        ("square", "--set dim=0", ["dim = 0", "train ridge"]),
-        ("square", "--set lambda_y=-1", ["lambda_y = -1", "0 or more"]),
-        ("square", "--set steps=0", ["steps = 0", "1 or more"]),
+        ("square", "--set dim=0", ["--set dim=0", "train ridge"]),
+        ("square", "--set lambda_y=-1", ["--set lambda_y=-1", "0 or more"]),
+        ("square", "--set steps=0", ["--set steps=0", "1 or more"]),
     ] {
         place.run(&format!("train {method} {data} -o out {line}")).refused(2, &words);
     }

@@ -50,7 +50,7 @@ fn links_become_a_dataset_that_can_be_compared_on() {
 fn documents_of_the_test_are_held_out_and_shares_keep_the_test() {
     let place = place();
     let line = format!("task links {TABLES} --split documents --validation 0.3 --test 0.3 --force");
-    place.run(&line).shows(&["links between documents of different parts"]);
+    place.run(&line).shows(&["links between documents of different splits"]);
     let whole = place.dataset("data");
     assert_eq!(whole.held_out_documents.len(), 12 + 12);
     place.run(&format!("{line} --share 0.05")).shows(&["training links beyond `share`"]);
@@ -104,13 +104,13 @@ fn what_makes_no_sense_is_refused() {
     let place = place();
     place.run("task links -o data --documents d.tsv").refused(2, &["--links <FILE>"]);
     place.run(&format!("task advert {TABLES}")).refused(2, &["links", "keywords", "content"]);
-    place.run(&format!("task links --words 3 {TABLES}")).refused(2, &["words = 3"]);
-    place.run(&format!("task links --share 0.9 {TABLES}")).refused(2, &["share = 0.9", "at most"]);
+    place.run(&format!("task links --words 3 {TABLES}")).refused(2, &["--words 3"]);
+    place.run(&format!("task links --share 0.9 {TABLES}")).refused(2, &["--share 0.9", "at most"]);
     place.run(&format!("task links --test 0.95 {TABLES}")).refused(2, &["validation + test"]);
     place.run(&format!("task content {TABLES}")).refused(2, &["--events <FILE>"]);
     let both = format!("task content --events l.tsv {TABLES}");
     place.run(&both).refused(2, &["no links for the task content"]);
-    place.run(&format!("task links --test -0.3 {TABLES}")).refused(2, &["test = -0.3", "share"]);
+    place.run(&format!("task links --test -0.3 {TABLES}")).refused(2, &["--test -0.3", "share"]);
     place.file("odd.tsv", "from\tto\na\tb\n");
     let odd = "task links -o data --documents d.tsv --links odd.tsv";
     place.run(odd).refused(1, &["odd.tsv:1", "--columns links:query=NAME"]);

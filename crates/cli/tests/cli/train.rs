@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use liken::matchers::{Params, methods, preparation_docs};
 use serde_json::Value;
@@ -57,19 +56,19 @@ fn wrong_usage_names_the_culprit_and_what_is_allowed() {
         ("--set features.colour=1", ["--set features.colour=1: ", "`query_words`"]),
         ("--set dim=many", ["--set dim=many: ", "train METHOD --help"]),
         ("--set dim=-3", ["--set dim=-3: ", "train METHOD --help"]),
-        ("--set dim=0", ["dim = 0", "1 or more"]),
-        ("--set dim.x=1", ["dim.x = 1", "a single parameter"]),
+        ("--set dim=0", ["--set dim=0", "1 or more"]),
+        ("--set dim.x=1", ["--set dim.x=1", "a single parameter"]),
         ("--set start=warm", ["--set start=warm: ", "`random` or `spectral`"]),
-        ("--set rho_x=1.5", ["rho_x = 1.5", "below 1"]),
+        ("--set rho_x=1.5", ["--set rho_x=1.5", "below 1"]),
         ("--set theta_x=nan", ["--set theta_x=nan: ", "train METHOD --help"]),
-        ("--set theta_x=0", ["theta_x = 0", "a finite number above 0"]),
-        ("--set rho_x=0.3", ["rho_x = 0.3", "penalty = \"relative\""]),
-        ("--set tolerance=-1 --set start=random", ["tolerance = -1", "above 0"]),
-        ("--dim 18446744073709551615", ["dim = 18446744073709551615", "at most 1000000"]),
+        ("--set theta_x=0", ["--set theta_x=0", "a finite number above 0"]),
+        ("--set rho_x=0.3", ["--set rho_x=0.3", "penalty = \"relative\""]),
+        ("--set tolerance=-1 --set start=random", ["--set tolerance=-1", "above 0"]),
+        ("--dim 18446744073709551615", ["--dim 18446744073709551615", "at most 1000000"]),
         ("--set pls.dim=3", ["--set pls.dim=3: unknown field `pls`", "`dim`"]),
         ("--set preparation.x=1", ["--set preparation.x=1: unknown field", "`min_df`"]),
         ("--set preparation.min_df=x", ["--set preparation.min_df=x: ", "train METHOD --help"]),
-        ("--word-ngrams 9", ["word_ngrams = 9", "1 to 5"]),
+        ("--word-ngrams 9", ["--word-ngrams 9", "1 to 5"]),
     ] {
         place.run(&format!("train rmls {data} -o out {more}")).refused(2, &words);
     }
@@ -282,12 +281,7 @@ fn an_interrupt_while_training_leaves_nothing_or_what_was_there() {
         let endless = "--set sweeps=100000000 --set patience=100000000 --force -o model";
         let mut command = place.command(&format!("train rmls {} {endless}", at("data")));
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        for _ in 0..600 {
-            if place.names().len() > 1 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        crate::place::wait_until("work has begun", || place.names().len() > 1);
         assert_eq!(place.names().len(), 2, "the temporary folder shows that work has begun");
         let id = child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use liken::matchers::{Params, methods};
 use liken::tuning::{Setting, Space};
@@ -176,9 +175,9 @@ fn wrong_usage_is_refused_before_any_work() {
         ("tune rmls DATA -o t --budget 5 --grid ok.toml", 2, ["--budget", "cannot be used with"]),
         ("tune rmls DATA -o t --grid ok.toml --space ok.toml", 2, ["--space", "cannot be used"]),
         ("tune rmls DATA -o t --budget few", 2, ["--budget", "few"]),
-        ("tune rmls DATA -o t --budget 1", 2, ["budget = 1", "2 or more"]),
-        ("tune pls DATA -o t --budget 4000000000000000000", 2, ["budget = 4", "at most 10000"]),
-        ("tune bm25 DATA -o t --budget 18446744073709551615", 2, ["budget = 1", "at most 10000"]),
+        ("tune rmls DATA -o t --budget 1", 2, ["--budget 1", "2 or more"]),
+        ("tune pls DATA -o t --budget 4000000000000000000", 2, ["--budget 4", "at most 10000"]),
+        ("tune bm25 DATA -o t --budget 18446744073709551615", 2, ["--budget 1", "at most 10000"]),
         ("tune magic DATA -o t --budget 5", 2, ["no method is called \"magic\"", "bm25"]),
         ("tune rmls DATA -o t --budget 5 --measure magic", 2, ["no measure is called", "nDCG@k"]),
         ("tune rmls DATA -o t --grid none.toml", 1, ["none.toml: cannot read", "check the path"]),
@@ -249,12 +248,7 @@ fn an_interrupted_tuning_goes_on() {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let journal = place.path(folder).join("journal.jsonl");
         let lines = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
-        for _ in 0..2400 {
-            if lines() >= 3 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        crate::place::wait_until("three trials are written", || lines() >= 3);
         let id = child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         let said = Said::of(child.wait_with_output().unwrap());

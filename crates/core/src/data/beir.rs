@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use super::dataset::SplitBy;
-use super::part::Part;
 use super::source_table::SourceTable;
+use super::split_name::SplitName;
 use crate::rows::{Role, Table, TableFormat};
 use crate::{Error, Result};
 
@@ -32,7 +32,8 @@ pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<SourceT
     ];
     let qrels = |name: &str| find_file(&path.join("qrels"), name);
     let train = qrels("train.tsv");
-    let held_out = [(Part::Validation, qrels("dev.tsv")), (Part::Test, qrels("test.tsv"))];
+    let held_out =
+        [(SplitName::Validation, qrels("dev.tsv")), (SplitName::Test, qrels("test.tsv"))];
     if train.is_none() && held_out.iter().all(|(_, file)| file.is_none()) {
         need("qrels/test.tsv")?;
     }
@@ -47,10 +48,10 @@ pub(super) fn tables(path: &Path, asked: Option<SplitBy>) -> Result<(Vec<SourceT
         let expected = format!("{given}queries, edges or documents, because {because}");
         return Err(Error::parameter("split", by.name(), &expected));
     }
-    for (part, file) in std::iter::once((Part::Train, train)).chain(held_out) {
+    for (part, file) in std::iter::once((SplitName::Train, train)).chain(held_out) {
         let Some(file) = file else { continue };
         let given = by == SplitBy::Given;
-        let as_links = given && part == Part::Train;
+        let as_links = given && part == SplitName::Train;
         let role = if as_links { Role::Links } else { Role::Judgments };
         let score = if as_links { "weight" } else { "grade" };
         let mut qrels = source_table(role, file, TableFormat::Tsv);

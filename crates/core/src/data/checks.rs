@@ -3,26 +3,29 @@
 
 use std::collections::HashMap;
 
-use super::dataset::{Evidence, SplitBy};
+use super::dataset::{RelevanceSource, SplitBy};
 use super::identity::identity;
 use super::log::Log;
-use super::part::Part;
 use super::queries::Queries;
 use super::report::FilterReport;
-use super::split::Divided;
-use crate::{Error, Result};
+use super::split::SplitPairs;
+use super::split_name::SplitName;
+use crate::{Error, Result, counted};
 
-/// An error if training is empty.
-pub(super) fn something_to_learn_from(divided: &Divided, log: &Log, by: SplitBy) -> Result<()> {
+/// Refuses an empty training split.
+pub(super) fn check_training(divided: &SplitPairs, log: &Log, by: SplitBy) -> Result<()> {
     if !divided.train.is_empty() {
         return Ok(());
     }
     let held_out = divided.validation.len() + divided.test.len();
     if held_out == 0 && divided.held_out_pairs.is_empty() {
-        return Err(nothing_left(log));
+        return Err(no_pairs_error(log));
     }
     Err(Error::Empty {
-        what: format!("the training split is empty: {held_out} pairs are held out, none is left"),
+        what: format!(
+            "the training split is empty: validation and test hold {}",
+            counted(held_out, "pair")
+        ),
         advice: match by {
             SplitBy::Given => "mark some rows as train, or choose another `split`".into(),
             SplitBy::Time => {
@@ -33,8 +36,8 @@ pub(super) fn something_to_learn_from(divided: &Divided, log: &Log, by: SplitBy)
     })
 }
 
-/// The error where no table yields a pair: why.
-fn nothing_left(log: &Log) -> Error {
+/// The error where no table yields a pair, with the reasons.
+fn no_pairs_error(log: &Log) -> Error {
     let of_pairs = |role: &str| matches!(role, "clicks" | "links" | "events");
     let tables = || log.tables.iter().filter(|table| of_pairs(&table.role));
     let (rows, kept) =
@@ -45,13 +48,17 @@ fn nothing_left(log: &Log) -> Error {
         .collect();
     if kept > 0 || reasons.is_empty() {
         return Error::Empty {
-            what: format!("there is nothing to learn from: none of {kept} rows is a click"),
+            what: format!(
+                "there is nothing to learn from: {} read, no click",
+                counted(kept, "row")
+            ),
             advice: "check the column of clicks (`columns = events:clicked=NAME`)".into(),
         };
     }
     Error::Empty {
         what: format!(
-            "there is nothing to learn from: all {rows} rows were dropped ({})",
+            "there is nothing to learn from: {} read, all dropped ({})",
+            counted(rows, "row"),
             reasons.join("; ")
         ),
         advice: "loosen what drops them, or correct the rows".into(),
@@ -59,7 +66,7 @@ fn nothing_left(log: &Log) -> Error {
 }
 
 /// The note on a dataset without clicks and links.
-pub(super) fn nothing_to_learn_from(judged: bool) -> String {
+pub(super) fn note_without_clicks(judged: bool) -> String {
     let models = "only methods that learn from documents alone can be trained (bm25, vsm, lm, lsi and topic models such as rlsi, nmf and lda)";
     if judged {
         format!(
@@ -72,9 +79,9 @@ pub(super) fn nothing_to_learn_from(judged: bool) -> String {
     }
 }
 
-/// An error if validation or test has a share above 0 and is empty.
-pub(super) fn parts_asked_for(
-    divided: &Divided,
+/// Refuses an empty validation or test split whose share is above 0.
+pub(super) fn check_requested_splits(
+    divided: &SplitPairs,
     by: SplitBy,
     shares: (Option<f64>, Option<f64>),
 ) -> Result<()> {
@@ -87,14 +94,14 @@ pub(super) fn parts_asked_for(
         let why = match (by, divided.evidence) {
             (SplitBy::Given, _) => "the source assigns nothing to it",
             (SplitBy::Judgments, _) => "there are too few judged queries",
-            (_, Evidence::Judgments) => "it has no judgment",
+            (_, RelevanceSource::Judgments) => "it has no judgment",
             (SplitBy::Time, _) => "no click falls into its time",
             (SplitBy::Edges, _) => "too few queries have more than one document",
             _ => "there are too few pairs",
         };
         let advice = match by {
             SplitBy::Edges => "split by queries (`split = queries`)".to_owned(),
-            SplitBy::Time if divided.evidence == Evidence::HeldOutClicks => {
+            SplitBy::Time if divided.evidence == RelevanceSource::HeldOutClicks => {
                 format!("let it begin earlier (`{name}_from = TIME`), or omit it (`{name} = 0`)")
             }
             _ => format!("raise its share (`{name} = 0.3`), or omit it (`{name} = 0`)"),
@@ -106,7 +113,7 @@ pub(super) fn parts_asked_for(
 
 /// The warnings of the report.
 pub(super) fn warnings(
-    divided: &Divided,
+    divided: &SplitPairs,
     log: &Log,
     filter: Option<&FilterReport>,
     by: SplitBy,
@@ -115,7 +122,8 @@ pub(super) fn warnings(
     let n_documents = log.documents.len();
     if !log.documents_listed && log.text_documents.is_none() {
         warnings.push(format!(
-            "no documents were given: {n_documents} documents were made from the ids of the clicks; they have no text, except that an id which is a URL is the field url; add `documents = FILE`"
+            "no documents were given: {} made from the ids of the clicks, without text, except that an id which is a URL is the field url; add `documents = FILE`",
+            counted(n_documents, "document")
         ));
     } else if log.without_text > 0 {
         warnings.push(format!(
@@ -140,7 +148,9 @@ pub(super) fn warnings(
             filter.dropped, filter.before, filter.min_clicks
         ));
     }
-    if matches!(by, SplitBy::Given | SplitBy::Time) && divided.evidence == Evidence::HeldOutClicks {
+    if matches!(by, SplitBy::Given | SplitBy::Time)
+        && divided.evidence == RelevanceSource::HeldOutClicks
+    {
         let learnt = |pair: &&(u32, u32, f32)| {
             let train = &divided.train;
             train.binary_search_by_key(&(pair.0, pair.1), |e| (e.query, e.doc)).is_ok()
@@ -164,18 +174,20 @@ pub(super) fn warnings(
 }
 
 /// A warning about queries with different ids but the same normalised text: pairs of them in
-/// different parts leak from one into the other.
-fn same_texts(divided: &Divided, queries: &Queries) -> Option<String> {
-    let mut parts: Vec<Option<Part>> = vec![None; queries.names.len()];
+/// different splits leak from one into the other.
+fn same_texts(divided: &SplitPairs, queries: &Queries) -> Option<String> {
+    let mut parts: Vec<Option<SplitName>> = vec![None; queries.names.len()];
     for edge in &divided.train {
-        parts[edge.query as usize] = Some(Part::Train);
+        parts[edge.query as usize] = Some(SplitName::Train);
     }
-    for (pairs, part) in [(&divided.validation, Part::Validation), (&divided.test, Part::Test)] {
+    for (pairs, part) in
+        [(&divided.validation, SplitName::Validation), (&divided.test, SplitName::Test)]
+    {
         for (query, _, _) in pairs {
             parts[*query as usize] = Some(part);
         }
     }
-    // Per text: how many queries have it, and how many of those in each part.
+    // Per text: how many queries have it, and how many of those in each split.
     let mut groups: HashMap<String, (u64, [u64; 3])> = HashMap::new();
     for (text, part) in queries.texts.iter().zip(&parts) {
         let group = groups.entry(identity(text).into_owned()).or_default();

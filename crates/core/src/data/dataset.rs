@@ -57,12 +57,12 @@ pub struct DatasetAbout {
     pub counts: DatasetSize,
     /// The files it was made from.
     pub sources: Vec<Source>,
-    /// How it was split.
+    /// Split of the pairs.
     pub split: SplitAbout,
     /// Training pairs with fewer clicks than this were dropped.
     pub min_clicks: Option<f64>,
-    /// Where the grades of validation and test come from.
-    pub evidence: Evidence,
+    /// Source of the grades of validation and test.
+    pub evidence: RelevanceSource,
     /// The raw log it was made from, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<EventsAbout>,
@@ -75,7 +75,7 @@ pub struct DatasetAbout {
 
 impl DatasetAbout {
     /// A generated dataset: no sources, split as given, no filter.
-    pub fn as_given(evidence: Evidence) -> Self {
+    pub fn as_given(evidence: RelevanceSource) -> Self {
         DatasetAbout {
             counts: DatasetSize::default(),
             sources: Vec::new(),
@@ -106,10 +106,10 @@ pub struct DatasetSize {
     pub test: (usize, usize),
 }
 
-/// How a dataset was split into training, validation and test.
+/// Split of a dataset into training, validation and test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SplitAbout {
-    /// What was split.
+    /// Unit of the split.
     pub by: SplitBy,
     /// The seed of the random split.
     pub seed: u64,
@@ -117,7 +117,7 @@ pub struct SplitAbout {
     pub shares: (f64, f64),
 }
 
-/// What is split.
+/// Unit of the split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SplitBy {
@@ -135,10 +135,10 @@ pub enum SplitBy {
     Given,
 }
 
-/// Where the grades of validation and test come from.
+/// Source of the grades of validation and test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Evidence {
+pub enum RelevanceSource {
     /// Judgments by people (or the known truth of a synthetic log).
     Judgments,
     /// Held-out clicks, each of grade 1.

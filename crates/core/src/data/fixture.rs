@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::impressions::ImpressionsWriter;
 use super::{
-    Dataset, DatasetAbout, DatasetWriter, Document, Evidence, ImpressionsAt, Query, SplitBy,
+    Dataset, DatasetAbout, DatasetWriter, Document, ImpressionsAt, Query, RelevanceSource, SplitBy,
 };
 use crate::random::Random;
 use crate::sparse::Csr;
@@ -55,7 +55,7 @@ impl Fixture<'_> {
             Csr::from_triplets(shape.0, shape.1, pairs.to_vec()).unwrap()
         };
         let [clicks, validation, test] = [self.clicks, validation, test].map(matrix);
-        let mut about = DatasetAbout::as_given(Evidence::Judgments);
+        let mut about = DatasetAbout::as_given(RelevanceSource::Judgments);
         about.split.by = by;
         writer.finish(&clicks, &validation, &test, self.held_out, about).unwrap();
         Dataset::open(path).unwrap()
@@ -67,8 +67,8 @@ const WORDS: [&str; 8] =
     ["apple", "bread", "candle", "desk", "engine", "flute", "garden", "harbor"];
 
 /// A log whose clicks contradict its words: queries with the word of one document clicked the
-/// next. Validation judges by the words, test by the clicks, so that whoever chooses by validation
-/// chooses words, and whoever chooses by test chooses clicks.
+/// next. In validation the documents with the words are relevant, in test the clicked ones, so that selection
+/// by validation favours words, and selection by test favours clicks.
 pub(crate) fn contradiction(path: &Path) -> Dataset {
     let documents = WORDS.map(|word| (word, serde_json::json!({ "title": word })));
     let ending = |end: &'static str| WORDS.map(|word| format!("{word} {end}"));
@@ -120,10 +120,10 @@ pub(crate) fn many(path: &Path, n: usize) -> Dataset {
     )
 }
 
-/// A page of results: query, count, and for every result document, rank and whether clicked.
+/// Impressions: query, count, and for every result document, rank and whether clicked.
 pub(crate) type Page<'a> = (u32, u32, &'a [(u32, u32, bool)]);
 
-/// Pages of results of so many queries and documents, in a file in `dir`.
+/// The impressions of `n_queries` queries and `n_documents` documents, in a file in `dir`.
 pub(crate) fn impressions(
     dir: &Path,
     (n_queries, n_documents): (usize, usize),

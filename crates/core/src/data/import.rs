@@ -16,7 +16,7 @@ use super::import_spec::Import;
 use super::log::Log;
 use super::report::{FilterReport, ImportReport};
 use super::source_table::SourceTable;
-use super::split::{Divided, Split};
+use super::split::{Split, SplitPairs};
 use super::write::{Events, Prepared};
 use crate::rows::{Role, is_stdin};
 use crate::{Error, Result, Run, memory};
@@ -92,15 +92,15 @@ impl Import {
             divided.judged_pairs_are_links();
         }
         let filter = if learns {
-            checks::something_to_learn_from(&divided, &log, split.by)?;
+            checks::check_training(&divided, &log, split.by)?;
             self.filter(&mut divided, &log)?
         } else {
-            log.notes.push(checks::nothing_to_learn_from(!judgments.is_empty()));
+            log.notes.push(checks::note_without_clicks(!judgments.is_empty()));
             None
         };
         if learns || !judgments.is_empty() {
             let asked = (self.validation, self.test);
-            checks::parts_asked_for(&divided, split.by, asked)?;
+            checks::check_requested_splits(&divided, split.by, asked)?;
         }
         let warnings = checks::warnings(&divided, &log, filter.as_ref(), split.by);
         run.step("writing", 0, None)?;
@@ -117,20 +117,22 @@ impl Import {
         run: &Run<'_>,
     ) -> Result<Option<Events>> {
         let Some(events) = log.events.take() else { return Ok(None) };
-        self.rules.check_against(events.offers)?;
+        self.rules.check_against(events.columns)?;
         let previous = match previous {
             None => None,
             Some(previous) => {
                 previous.check_new(&log.sources)?;
-                let offers = previous.events.offers;
-                if offers.times != events.offers.times || offers.dated != events.offers.dated {
+                let columns = previous.events.columns;
+                if columns.times != events.columns.times
+                    || columns.times_have_dates != events.columns.times_have_dates
+                {
                     return Err(Error::Unusable {
                         path: previous.dataset.folder.path.clone(),
                         problem: "its events and the new ones have different kinds of times: with date, without date, or none".into(),
                         advice: "write the times of all days in the same way".into(),
                     });
                 }
-                Some((previous.log()?, offers))
+                Some((previous.log()?, columns))
             }
         };
         let aggregated =
@@ -141,7 +143,7 @@ impl Import {
             from: (self.validation_from.as_deref(), self.test_from.as_deref()),
         });
         let clicks = &aggregated.clicks;
-        let timeline = Timeline::new(clicks, aggregated.offers, self.rules.half_life, cuts)?;
+        let timeline = Timeline::new(clicks, aggregated.columns, self.rules.half_life, cuts)?;
         log.add_events(&aggregated, &timeline, memory, run)?;
         let rules = self.rules.clone();
         let from = (self.validation_from.clone(), self.test_from.clone());
@@ -230,14 +232,14 @@ impl Import {
         learns: bool,
     ) -> Result<Split> {
         let nothing_to_split = !has_judgments && !learns;
-        let by = asked.unwrap_or(if log.has_parts || nothing_to_split {
+        let by = asked.unwrap_or(if log.has_splits || nothing_to_split {
             SplitBy::Given
         } else if has_judgments {
             SplitBy::Judgments
         } else {
             SplitBy::Queries
         });
-        if asked == Some(SplitBy::Given) && !log.has_parts {
+        if asked == Some(SplitBy::Given) && !log.has_splits {
             return Err(Error::Empty {
                 what: "a split as given needs a column split, and no table has one".into(),
                 advice: "add the column, map it (`columns = split=NAME`), or split by queries"
@@ -269,7 +271,7 @@ impl Import {
         Ok(Split { by, seed: self.seed.unwrap_or(0), shares })
     }
 
-    fn filter(&self, divided: &mut Divided, log: &Log) -> Result<Option<FilterReport>> {
+    fn filter(&self, divided: &mut SplitPairs, log: &Log) -> Result<Option<FilterReport>> {
         if log.has_weights {
             return match self.min_clicks.filter(|&min| min > 1) {
                 None => Ok(None),

@@ -28,7 +28,7 @@ pub struct Import {
     /// A raw log, one event per line: columns query, doc and, optionally, time, user, session,
     /// page, rank, clicked.
     pub events: Option<Table>,
-    /// How the raw log is read.
+    /// Rules for reading the raw log.
     pub rules: EventRules,
     /// A dataset to append to: its log and documents come first. Its settings are the defaults.
     pub append: Option<PathBuf>,

@@ -9,7 +9,7 @@ use crate::Run;
 /// Queries in a block, the unit of parallel work.
 pub(super) const BLOCK: usize = 256;
 
-/// How often a pair was shown and clicked at one rank.
+/// Impressions and clicks of a pair at one rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cell {
     /// The rank from 1; 0 if unknown.

@@ -30,7 +30,7 @@ pub struct Impressions {
     clicked: Vec<u8>,
 }
 
-/// Where the impressions of a dataset are; they are read only by methods that learn from them.
+/// Location of a dataset's impressions; only methods that learn from them read them.
 #[derive(Debug, Clone, Default)]
 pub struct ImpressionsAt(Option<(PathBuf, usize, usize)>);
 

@@ -16,13 +16,13 @@ mod impressions;
 mod interner;
 mod log;
 mod pairs;
-mod part;
 mod preferences;
 mod propensity;
 mod queries;
 mod report;
 mod source_table;
 mod split;
+mod split_name;
 mod task;
 mod task_params;
 mod text_documents;
@@ -30,10 +30,10 @@ mod write;
 
 pub use beir::is_beir;
 pub use dataset::{
-    Dataset, DatasetAbout, DatasetSize, DatasetWriter, Document, Evidence, Query, SplitAbout,
-    SplitBy,
+    Dataset, DatasetAbout, DatasetSize, DatasetWriter, Document, Query, RelevanceSource,
+    SplitAbout, SplitBy,
 };
-pub use events::{EventRules, EventsAbout, Offers};
+pub use events::{EventRules, EventsAbout, LogColumns};
 pub(crate) use field_values::{FieldValue, READ_BY_DEFAULT, visit};
 pub use import_spec::Import;
 pub(crate) use impression_counts::ImpressionCounts;

@@ -3,18 +3,20 @@
 
 use rayon::prelude::*;
 
-use super::part::PARTS;
+use super::split_name::SplitName;
 
-/// How weights of the same pair are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Merging of the weights of one pair.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Merge {
     /// Clicks add up.
+    #[default]
     Sum,
     /// A link seen twice is one link.
     Max,
 }
 
 /// (query, document) → weight.
+#[derive(Default)]
 pub(super) struct Pairs {
     merge: Merge,
     entries: Vec<(u32, u32, f64)>,
@@ -37,9 +39,9 @@ impl Pairs {
         Pairs { merge, entries: Vec::new(), limit: 1 << 20 }
     }
 
-    /// One for each part.
-    pub(super) fn by_part(merge: Merge) -> [Self; 3] {
-        PARTS.map(|_| Pairs::new(merge))
+    /// One for each split.
+    pub(super) fn by_split(merge: Merge) -> [Self; 3] {
+        SplitName::ALL.map(|_| Pairs::new(merge))
     }
 
     pub(super) fn push(&mut self, query: u32, doc: u32, weight: f64) {

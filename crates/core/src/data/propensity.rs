@@ -55,8 +55,9 @@ const BLOCK: usize = 4_096;
 pub struct Propensities {
     /// The propensities θ by rank, from the first, which has 1.
     pub by_rank: Vec<f64>,
-    /// The effective clicks by rank: how much information the log has on each.
-    pub telling: Vec<f64>,
+    /// The effective clicks by rank: the information in the log on each.
+    #[serde(rename = "telling")]
+    pub effective_clicks: Vec<f64>,
     /// Clicked pairs of query and document that were shown at several ranks.
     pub pairs: usize,
     /// The slope of the line that supplies missing information: θ_k ∝ k^−slope.
@@ -66,17 +67,17 @@ pub struct Propensities {
 impl Propensities {
     /// Estimates them; `None` where the log cannot tell ranks apart.
     pub(crate) fn of(seen: &ImpressionCounts, run: &Run<'_>) -> Result<Option<Self>> {
-        let table = Table::of(seen);
+        let table = RankClicks::of(seen);
         if table.pairs() == 0 {
             return Ok(None);
         }
         let theta = table.fit(run)?;
-        let mut telling = table.telling(&theta);
-        if !table.keep_largest(&mut telling) {
+        let mut effective_clicks = table.effective_clicks(&theta);
+        if !table.keep_largest(&mut effective_clicks) {
             return Ok(None);
         }
-        let (by_rank, slope) = smooth(&theta, &telling);
-        Ok(Some(Propensities { by_rank, telling, pairs: table.pairs(), slope }))
+        let (by_rank, slope) = smooth(&theta, &effective_clicks);
+        Ok(Some(Propensities { by_rank, effective_clicks, pairs: table.pairs(), slope }))
     }
 
     /// The propensity of `rank`, never below 0.05.
@@ -93,8 +94,8 @@ impl Propensities {
     }
 }
 
-/// The pairs that were clicked and shown at several ranks.
-struct Table {
+/// Clicks and impressions by rank of the pairs that were clicked and shown at several ranks.
+struct RankClicks {
     starts: Vec<usize>,
     /// By pair: rank − 1, and the impressions there.
     cells: Vec<(usize, f64)>,
@@ -104,10 +105,10 @@ struct Table {
     by_rank: Vec<f64>,
 }
 
-impl Table {
+impl RankClicks {
     fn of(seen: &ImpressionCounts) -> Self {
         let n_ranks = seen.by_rank.len().saturating_sub(1);
-        let mut table = Table {
+        let mut table = RankClicks {
             starts: vec![0],
             cells: Vec::new(),
             clicks: Vec::new(),
@@ -205,7 +206,7 @@ impl Table {
     }
 
     /// The effective clicks of each rank.
-    fn telling(&self, theta: &[f64]) -> Vec<f64> {
+    fn effective_clicks(&self, theta: &[f64]) -> Vec<f64> {
         self.sum(|p, sums| {
             let all = self.examinations(p, theta);
             for &(k, shown) in self.cells(p) {
@@ -217,8 +218,8 @@ impl Table {
 
     /// Ranks that no chain of pairs links cannot be compared: keeps the effective clicks of the
     /// linked ranks with the most, and sets the rest to 0. `false` if too few are left.
-    fn keep_largest(&self, telling: &mut [f64]) -> bool {
-        let mut group: Vec<usize> = (0..telling.len()).collect();
+    fn keep_largest(&self, effective: &mut [f64]) -> bool {
+        let mut group: Vec<usize> = (0..effective.len()).collect();
         fn root(group: &mut [usize], mut k: usize) -> usize {
             while group[k] != k {
                 group[k] = group[group[k]];
@@ -234,14 +235,14 @@ impl Table {
             }
         }
         let roots: Vec<usize> = (0..group.len()).map(|k| root(&mut group, k)).collect();
-        let mut sums = vec![0.0; telling.len()];
-        roots.iter().zip(&*telling).for_each(|(&root, telling)| sums[root] += telling);
+        let mut sums = vec![0.0; effective.len()];
+        roots.iter().zip(&*effective).for_each(|(&root, effective)| sums[root] += effective);
         let Some(best) = (0..sums.len()).rev().max_by(|&a, &b| sums[a].total_cmp(&sums[b])) else {
             return false;
         };
-        for (root, telling) in roots.into_iter().zip(telling) {
+        for (root, effective) in roots.into_iter().zip(effective) {
             if root != best {
-                *telling = 0.0;
+                *effective = 0.0;
             }
         }
         // Every click informs at least two ranks.
@@ -250,12 +251,13 @@ impl Table {
 }
 
 /// Shrinks every rank to the line through all of them; returns the propensities and the slope.
-fn smooth(theta: &[f64], telling: &[f64]) -> (Vec<f64>, f64) {
+fn smooth(theta: &[f64], effective: &[f64]) -> (Vec<f64>, f64) {
     let point = |k: usize| (((k + 1) as f64).ln(), theta[k].max(f64::MIN_POSITIVE).ln());
-    let told: Vec<usize> = (0..theta.len()).filter(|&k| telling[k] > 0.0).collect();
-    let weight: f64 = told.iter().map(|&k| telling[k]).sum();
-    let mean =
-        |of: &dyn Fn(usize) -> f64| told.iter().map(|&k| telling[k] * of(k)).sum::<f64>() / weight;
+    let informed: Vec<usize> = (0..theta.len()).filter(|&k| effective[k] > 0.0).collect();
+    let weight: f64 = informed.iter().map(|&k| effective[k]).sum();
+    let mean = |of: &dyn Fn(usize) -> f64| {
+        informed.iter().map(|&k| effective[k] * of(k)).sum::<f64>() / weight
+    };
     let (x, y) = (mean(&|k| point(k).0), mean(&|k| point(k).1));
     let with = mean(&|k| (point(k).0 - x) * (point(k).1 - y));
     let spread = mean(&|k| (point(k).0 - x).powi(2));
@@ -264,7 +266,7 @@ fn smooth(theta: &[f64], telling: &[f64]) -> (Vec<f64>, f64) {
     let drawn: Vec<f64> = (0..theta.len())
         .map(|k| {
             let line = y - slope * (point(k).0 - x);
-            match telling[k] {
+            match effective[k] {
                 e if e > 0.0 => ((e * point(k).1 + PRIOR * line) / (e + PRIOR)).exp(),
                 _ => line.exp(),
             }

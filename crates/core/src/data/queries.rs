@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::identity::{collapse_spaces, identity};
 use super::interner::Interner;
-use super::part::Part;
+use super::split_name::SplitName;
 
 /// The queries of an import, by the ids of a table or by their normalised texts.
 #[derive(Default)]
@@ -14,8 +14,8 @@ pub(super) struct Queries {
     pub clicks: Vec<f64>,
     /// The texts in the table of queries, if there is one.
     pub texts: Vec<Box<str>>,
-    /// The parts in the table of queries.
-    pub parts: Vec<Option<Part>>,
+    /// The splits in the table of queries.
+    pub parts: Vec<Option<SplitName>>,
     /// The clicks in the table of queries, which override the counted ones.
     pub given_clicks: Vec<Option<f64>>,
     /// Whether there is a table of queries.
@@ -63,7 +63,7 @@ impl Queries {
         }
     }
 
-    pub(super) fn part(&self, query: u32) -> Option<Part> {
+    pub(super) fn part(&self, query: u32) -> Option<SplitName> {
         self.parts.get(query as usize).copied().flatten()
     }
 }

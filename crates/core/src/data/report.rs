@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::dataset::DatasetAbout;
+use crate::counted;
 use crate::rows::{BadRow, Dropped};
 
 /// The report of an import.
@@ -18,7 +19,7 @@ pub struct ImportReport {
     pub training: (usize, usize),
     /// The click filter, where it was applied.
     pub filter: Option<FilterReport>,
-    /// What was dropped after reading.
+    /// Rows and pairs dropped after reading.
     pub dropped: Vec<Dropped>,
     /// Notes.
     pub notes: Vec<String>,
@@ -82,9 +83,10 @@ impl ImportReport {
             self.warnings.iter().map(|warning| format!("warning: {warning}")).collect();
         for table in &self.tables {
             let TableReport { name, role, rows, kept, .. } = table;
-            sentences.push(format!("{name} ({role}): {rows} rows read, {kept} kept"));
+            let rows = counted(rows, "row");
+            sentences.push(format!("{name} ({role}): {rows} read, {kept} kept"));
             for dropped in &table.dropped {
-                sentences.push(format!("{}: {}", table.name, dropped.sentence("rows", samples)));
+                sentences.push(format!("{}: {}", table.name, dropped.sentence("row", samples)));
             }
         }
         sentences.extend(self.dropped.iter().map(|dropped| dropped.sentence("", samples)));

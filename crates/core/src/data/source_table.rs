@@ -1,14 +1,14 @@
 //! A table with its role in the import.
 
-use super::part::Part;
+use super::split_name::SplitName;
 use crate::rows::{Role, Table};
 
 /// One table of an import, and what its rows are.
 pub(super) struct SourceTable {
     pub role: Role,
     pub table: Table,
-    /// The part of all its rows, if given.
-    pub part: Option<Part>,
+    /// The split of all its rows, if given.
+    pub part: Option<SplitName>,
     /// Whether judged pairs are also links.
     pub also_links: bool,
 }

@@ -2,22 +2,22 @@
 //!
 //! Queries, pairs or documents are sorted by a seeded hash of their identity; the first are
 //! validation, the next test. So the split depends on the seed and on the set of identities, never on
-//! the order of the lines, and the parts have exactly the sizes asked for (at least one each, where a
+//! the order of the lines, and the splits have exactly the sizes asked for (at least one each, where a
 //! share is above 0).
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::dataset::{Evidence, SplitBy};
+use super::dataset::{RelevanceSource, SplitBy};
 use super::interner::Interner;
 use super::pairs::Edge;
-use super::part::Part;
 use super::queries::Queries;
+use super::split_name::SplitName::{self, Test, Train, Validation};
 use crate::random::{GOLDEN, mix64};
 use crate::rows::Dropped;
 
 /// Why judgments of training are dropped.
-const UNUSED: &str = "judgments in the training part, which learns from clicks and links";
+const UNUSED: &str = "judgments in the training split, which learns from clicks and links";
 
 impl SplitBy {
     /// Every way to split.
@@ -49,11 +49,11 @@ pub(super) struct Judgment {
     pub query: u32,
     pub doc: u32,
     pub grade: f32,
-    /// The part given in the source.
-    pub part: Option<Part>,
+    /// The split given in the source.
+    pub part: Option<SplitName>,
 }
 
-/// How to split.
+/// Parameters of a split.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Split {
     pub by: SplitBy,
@@ -62,9 +62,9 @@ pub(super) struct Split {
     pub shares: (f64, f64),
 }
 
-/// The pairs of a source by part.
+/// The pairs of a source by split.
 #[derive(Default)]
-pub(super) struct Divided {
+pub(super) struct SplitPairs {
     pub train: Vec<Edge>,
     /// (query, document, grade)
     pub validation: Vec<(u32, u32, f32)>,
@@ -77,21 +77,21 @@ pub(super) struct Divided {
     pub held_out_queries: Vec<bool>,
     /// Sorted; empty unless split by pairs.
     pub held_out_pairs: Vec<(u32, u32)>,
-    pub evidence: Evidence,
+    pub evidence: RelevanceSource,
     pub dropped: Vec<Dropped>,
     pub notes: Vec<String>,
 }
 
 impl Split {
-    /// Splits the pairs of each given part (one part only, unless the split is given) and the
+    /// Splits the pairs of each given split (one split only, unless the split is given) and the
     /// judgments.
     pub(super) fn divide(
         &self,
-        given: Vec<(Part, Vec<Edge>)>,
+        given: Vec<(SplitName, Vec<Edge>)>,
         judgments: &[Judgment],
         queries: &Queries,
         documents: &Interner,
-    ) -> Divided {
+    ) -> SplitPairs {
         let mut notes = Vec::new();
         let mut held_out_documents = Vec::new();
         let mut held_out_queries = Vec::new();
@@ -100,8 +100,8 @@ impl Split {
         let as_given = || {
             given.iter().flat_map(|(part, edges)| std::iter::repeat_n(*part, edges.len())).collect()
         };
-        // The part of every pair, given part after given part, and of every judgment.
-        let (edge_parts, judged_parts): (Vec<Part>, Vec<Part>) = match self.by {
+        // The split of every pair, given split after given split, and of every judgment.
+        let (edge_parts, judged_parts): (Vec<SplitName>, Vec<SplitName>) = match self.by {
             SplitBy::Given => (as_given(), self.given(&given, judgments, queries, &mut notes)),
             // Judgments have no time.
             SplitBy::Time => {
@@ -111,13 +111,13 @@ impl Split {
             SplitBy::Judgments => {
                 let halves = self.halve(judgments.iter().map(|j| j.query), &queries.names);
                 let judged = judgments.iter().map(|j| halves[j.query as usize]).collect();
-                (vec![Part::Train; edges().count()], judged)
+                (vec![Train; edges().count()], judged)
             }
             SplitBy::Queries => {
                 let names = &queries.names;
                 let split = edges().map(|e| e.query).chain(judgments.iter().map(|j| j.query));
                 let parts = self.parts(b"query", split, names);
-                held_out_queries = parts.iter().map(|&part| part != Part::Train).collect();
+                held_out_queries = parts.iter().map(|&part| part != Train).collect();
                 (
                     edges().map(|e| parts[e.query as usize]).collect(),
                     judgments.iter().map(|j| parts[j.query as usize]).collect(),
@@ -127,7 +127,7 @@ impl Split {
                 let split = edges().map(|e| e.doc).chain(judgments.iter().map(|j| j.doc));
                 let parts = self.parts(b"document", split, documents);
                 held_out_documents =
-                    (0..).zip(&parts).filter(|(_, p)| **p != Part::Train).map(|(d, _)| d).collect();
+                    (0..).zip(&parts).filter(|(_, p)| **p != Train).map(|(d, _)| d).collect();
                 (
                     edges().map(|e| parts[e.doc as usize]).collect(),
                     judgments.iter().map(|j| parts[j.doc as usize]).collect(),
@@ -136,40 +136,40 @@ impl Split {
             SplitBy::Edges => {
                 let edges: Vec<Edge> = edges().copied().collect();
                 let parts = self.edges(&edges, judgments, &queries.names, documents);
-                let held_out = edges.iter().zip(&parts.0).filter(|(_, p)| **p != Part::Train);
+                let held_out = edges.iter().zip(&parts.0).filter(|(_, p)| **p != Train);
                 held_out_pairs = held_out.map(|(edge, _)| (edge.query, edge.doc)).collect();
                 parts
             }
         };
 
-        let mut divided = Divided {
+        let mut divided = SplitPairs {
             held_out_documents,
             held_out_queries,
             held_out_pairs,
             notes,
-            ..Divided::default()
+            ..SplitPairs::default()
         };
         if !judgments.is_empty() {
-            divided.evidence = Evidence::Judgments;
+            divided.evidence = RelevanceSource::Judgments;
         }
         let mut replaced = 0;
         for (edge, part) in given.into_iter().flat_map(|(_, edges)| edges).zip(edge_parts) {
             let grade = if edge.weight > 0.0 { 1.0 } else { 0.0 };
             let held_out = (edge.query, edge.doc, grade);
             match part {
-                Part::Train => divided.train.push(edge),
-                _ if divided.evidence == Evidence::Judgments => replaced += 1,
-                Part::Validation => divided.validation.push(held_out),
-                Part::Test => divided.test.push(held_out),
+                Train => divided.train.push(edge),
+                _ if divided.evidence == RelevanceSource::Judgments => replaced += 1,
+                Validation => divided.validation.push(held_out),
+                Test => divided.test.push(held_out),
             }
         }
         let mut unused = 0;
         for (judgment, part) in judgments.iter().zip(judged_parts) {
             let graded = (judgment.query, judgment.doc, judgment.grade);
             match part {
-                Part::Train => unused += 1,
-                Part::Validation => divided.validation.push(graded),
-                Part::Test => divided.test.push(graded),
+                Train => unused += 1,
+                Validation => divided.validation.push(graded),
+                Test => divided.test.push(graded),
             }
         }
         divided.drop("held-out pairs, replaced by judgments", replaced);
@@ -177,17 +177,17 @@ impl Split {
         divided
     }
 
-    /// The part of each judgment where the source gives it: in its row, for its query, or by the
+    /// The split of each judgment where the source gives it: in its row, for its query, or by the
     /// held-out clicks of its query; other queries are split into halves.
     fn given(
         &self,
-        given: &[(Part, Vec<Edge>)],
+        given: &[(SplitName, Vec<Edge>)],
         judgments: &[Judgment],
         queries: &Queries,
         notes: &mut Vec<String>,
-    ) -> Vec<Part> {
-        let mut clicked: Vec<Option<Part>> = vec![None; queries.names.len()];
-        for (part, edges) in given.iter().filter(|(part, _)| *part != Part::Train) {
+    ) -> Vec<SplitName> {
+        let mut clicked: Vec<Option<SplitName>> = vec![None; queries.names.len()];
+        for (part, edges) in given.iter().filter(|(part, _)| *part != Train) {
             for edge in edges {
                 clicked[edge.query as usize] = Some(*part);
             }
@@ -201,7 +201,7 @@ impl Split {
         let n_open = distinct(open).len();
         if n_open > 0 {
             notes.push(format!(
-                "the source gives no part for {n_open} judged queries: split them into validation and test"
+                "the source gives no split for {n_open} judged queries: split them into validation and test"
             ));
         }
         judgments.iter().map(|j| said(j).unwrap_or(halves[j.query as usize])).collect()
@@ -214,7 +214,7 @@ impl Split {
         judgments: &[Judgment],
         queries: &Interner,
         documents: &Interner,
-    ) -> (Vec<Part>, Vec<Part>) {
+    ) -> (Vec<SplitName>, Vec<SplitName>) {
         let query_keys = self.keys(b"query", queries);
         let document_keys = self.keys(b"document", documents);
         let key = |query: u32, doc: u32| {
@@ -232,7 +232,7 @@ impl Split {
         }
         order.par_sort_unstable();
         let sizes = self.sizes(edges.len());
-        let mut parts = vec![Part::Train; edges.len()];
+        let mut parts = vec![Train; edges.len()];
         assign(&mut parts, order.into_iter().map(|(_, edge)| edge), sizes);
         let judged = judgments.iter().map(|j| {
             match edges.binary_search_by_key(&(j.query, j.doc), |e| (e.query, e.doc)) {
@@ -240,11 +240,11 @@ impl Split {
                 Err(_) => {
                     let uniform = key(j.query, j.doc) as f64 / 2f64.powi(64);
                     if uniform < self.shares.0 {
-                        Part::Validation
+                        Validation
                     } else if uniform < self.shares.0 + self.shares.1 {
-                        Part::Test
+                        Test
                     } else {
-                        Part::Train
+                        Train
                     }
                 }
             }
@@ -259,17 +259,17 @@ impl Split {
         kind: &[u8],
         split: impl Iterator<Item = u32>,
         names: &Interner,
-    ) -> Vec<Part> {
+    ) -> Vec<SplitName> {
         let order = self.order(kind, split, names);
         let sizes = self.sizes(order.len());
-        let mut parts = vec![Part::Train; names.len()];
+        let mut parts = vec![Train; names.len()];
         assign(&mut parts, order.into_iter().map(|thing| thing as usize), sizes);
         parts
     }
 
     /// Splits judged queries into validation and test in the proportion of their shares.
-    fn halve(&self, judged: impl Iterator<Item = u32>, names: &Interner) -> Vec<Part> {
-        let mut parts = vec![Part::Train; names.len()];
+    fn halve(&self, judged: impl Iterator<Item = u32>, names: &Interner) -> Vec<SplitName> {
+        let mut parts = vec![Train; names.len()];
         let order = self.order(b"judged", judged, names);
         let sum = self.shares.0 + self.shares.1;
         if sum == 0.0 {
@@ -319,12 +319,12 @@ impl Split {
     }
 }
 
-impl Divided {
+impl SplitPairs {
     /// Corrects the reason of dropped judgments where judged pairs are links, too.
     pub(super) fn judged_pairs_are_links(&mut self) {
         for dropped in self.dropped.iter_mut().filter(|dropped| dropped.why == UNUSED) {
             dropped.why =
-                "judgments in the training part, where pairs of a grade above 0 are links".into();
+                "judgments in the training split, where pairs of a grade above 0 are links".into();
         }
     }
 
@@ -338,12 +338,12 @@ impl Divided {
 
 /// The first things of `order` are validation, the next are test.
 fn assign(
-    parts: &mut [Part],
+    parts: &mut [SplitName],
     order: impl Iterator<Item = usize>,
     (validation, test): (usize, usize),
 ) {
     for (rank, thing) in order.enumerate().take(validation + test) {
-        parts[thing] = if rank < validation { Part::Validation } else { Part::Test };
+        parts[thing] = if rank < validation { Validation } else { Test };
     }
 }
 

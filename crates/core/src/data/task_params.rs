@@ -19,14 +19,14 @@ pub enum TaskKind {
     Content,
 }
 
-/// What is split into training, validation and test.
+/// Unit of the split into training, validation and test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskSplit {
     /// Links: a document may have some in training and others in test.
     #[default]
     Links,
-    /// Documents: training has no document of the test, and links between parts are dropped.
+    /// Documents: training has no document of the test, and links between splits are dropped.
     Documents,
 }
 
@@ -43,14 +43,14 @@ pub struct TaskParams {
     pub fields: Vec<String>,
     /// In `keywords`: the language whose stop words are not drawn; `none`: any word may be.
     pub language: Language,
-    /// What is split.
+    /// Unit of the split.
     pub split: TaskSplit,
-    /// The share of all links that is kept for training; all that validation and test leave, if
-    /// not set. Validation and test are the same for any share.
+    /// Share of all links kept for training; all that validation and test leave, if not set.
+    /// Validation and test are the same for any share.
     pub share: Option<f64>,
-    /// The share of validation.
+    /// Share of pairs held out for validation.
     pub validation: f64,
-    /// The share of test.
+    /// Share of pairs held out for the test.
     pub test: f64,
     /// Seed of everything drawn.
     pub seed: u64,
@@ -84,15 +84,15 @@ impl TaskKind {
 }
 
 impl TaskParams {
-    /// Whether the queries are documents, each of which is no answer to itself.
-    pub fn asks_documents(&self) -> bool {
+    /// Whether the queries are documents; a document is never relevant to itself.
+    pub fn queries_are_documents(&self) -> bool {
         self.kind != TaskKind::Content
     }
 
     /// An error if a value is out of range, or set for a kind that does not use it.
     pub fn check(&self) -> Result<()> {
         if self.words.is_some() && self.kind != TaskKind::Keywords {
-            let expected = "nothing, or kind = \"keywords\", whose queries are random words";
+            let expected = "no value: it applies only to kind = \"keywords\"";
             return Err(Error::parameter("words", self.words.unwrap_or_default(), expected));
         }
         if self.words == Some(0) {
@@ -100,11 +100,11 @@ impl TaskParams {
         }
         let usual = TaskParams::default();
         if self.language != usual.language && self.kind != TaskKind::Keywords {
-            let expected = "nothing, or kind = \"keywords\", whose words are drawn by language";
+            let expected = "no value: it applies only to kind = \"keywords\"";
             return Err(Error::parameter("language", self.language, expected));
         }
         if self.fields != usual.fields && self.kind == TaskKind::Content {
-            let expected = "nothing for kind = \"content\", whose queries are pages";
+            let expected = "no value: it does not apply to kind = \"content\"";
             return Err(Error::parameter("fields", self.fields.join(", "), expected));
         }
         if self.fields.is_empty() {

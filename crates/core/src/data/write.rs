@@ -11,10 +11,10 @@ use super::dataset::{
 use super::events::{AggregatedLog, EventRules, EventsAbout, Shown, Timeline};
 use super::impressions::{self, ImpressionsWriter};
 use super::log::Log;
-use super::part::Part;
 use super::queries::Queries;
 use super::report::{FilterReport, ImportReport};
-use super::split::{Divided, Split};
+use super::split::{Split, SplitPairs};
+use super::split_name::SplitName;
 use super::task_params::TaskParams;
 use crate::sparse::Csr;
 use crate::{Result, Run};
@@ -22,7 +22,7 @@ use crate::{Result, Run};
 /// An import after reading, splitting and filtering.
 pub(super) struct Prepared {
     pub log: Log,
-    pub divided: Divided,
+    pub divided: SplitPairs,
     pub split: Split,
     pub filter: Option<FilterReport>,
     pub events: Option<Events>,
@@ -69,14 +69,14 @@ impl Prepared {
         let n_dropped = numbers.len() - n_queries;
         self.divided.drop("queries left without training pair or judgment", n_dropped);
 
-        let events = match &self.events {
-            None => None,
-            Some(events) => Some(self.write_events(events, &numbers, &writer, run)?),
-        };
+        let events = self.events.as_ref();
+        let events = events.map(|events| self.write_events(events, &numbers, &writer, run));
+        let events = events.transpose()?;
         let hides_rare_queries = self.hides_rare_queries();
         let sort_files = self.events.as_ref().map_or(0, |events| events.aggregated.files);
 
-        let Divided { train, validation, test, set_aside, held_out_documents, .. } = self.divided;
+        let SplitPairs { train, validation, test, set_aside, held_out_documents, .. } =
+            self.divided;
         let matrix = |pairs: &mut dyn Iterator<Item = (u32, u32, f32)>| {
             let known = pairs.filter_map(|(q, d, value)| Some((numbers[q as usize]?, d, value)));
             Csr::from_triplets(n_queries, n_documents, known.collect())
@@ -97,7 +97,7 @@ impl Prepared {
         }
         if let Some(events) = &events {
             notes.extend(events.period().map(|period| format!("the events are {period}")));
-            notes.push(events.evidence());
+            notes.push(events.describe_columns());
             if let Some((validation, test)) = events.cuts {
                 let (validation, test) = (events.moment(validation), events.moment(test));
                 notes.push(format!("validation begins with {validation}, test with {test}"));
@@ -147,7 +147,7 @@ impl Prepared {
     ) -> Result<EventsAbout> {
         let Events { aggregated, timeline, rules, from } = events;
         let mut lists = ImpressionsWriter::create(&writer.path(""))?;
-        if aggregated.offers.impressions {
+        if aggregated.columns.impressions {
             let training = Training { divided: &self.divided, queries: &self.log.queries };
             let mut logs = aggregated.queries()?;
             while let Some(log) = logs.next()? {
@@ -163,7 +163,7 @@ impl Prepared {
                 // Equal impressions of different hours are merged.
                 let mut pages: BTreeMap<Vec<Shown>, u64> = BTreeMap::new();
                 for (_, count, list) in
-                    log.lists.iter().filter(|list| timeline.part(list.0) == Part::Train)
+                    log.lists.iter().filter(|list| timeline.part(list.0) == SplitName::Train)
                 {
                     let seen = list
                         .iter()
@@ -180,18 +180,18 @@ impl Prepared {
         let clicks = &aggregated.clicks;
         let spans = clicks.keys().next().copied().zip(clicks.keys().next_back().copied());
         Ok(EventsAbout {
-            offers: aggregated.offers,
+            columns: aggregated.columns,
             spans,
             cuts: timeline.cuts,
             from: from.clone(),
-            lists: n_lists as u64,
+            impression_lists: n_lists as u64,
             rules: rules.clone(),
         })
     }
 
     /// Whether the dataset must not contain queries of too few users.
     fn hides_rare_queries(&self) -> bool {
-        self.events.as_ref().is_some_and(|events| events.rules.least_users() > 1)
+        self.events.as_ref().is_some_and(|events| events.rules.min_users() > 1)
     }
 
     fn step(&self, run: &Run<'_>, done: u32, total: usize) -> Result<()> {
@@ -204,14 +204,14 @@ impl Prepared {
 
 /// Which impressions training may see.
 struct Training<'a> {
-    divided: &'a Divided,
+    divided: &'a SplitPairs,
     queries: &'a Queries,
 }
 
 impl Training<'_> {
     fn may_see_query(&self, query: u32) -> bool {
         let held_out = self.divided.held_out_queries.get(query as usize).copied().unwrap_or(false);
-        !held_out && self.queries.part(query).is_none_or(|part| part == Part::Train)
+        !held_out && self.queries.part(query).is_none_or(|part| part == SplitName::Train)
     }
 
     fn may_see(&self, query: u32, doc: u32) -> bool {
@@ -223,7 +223,7 @@ impl Training<'_> {
 /// The new number of each query, and how many there are. Queries of a table are kept, unless rare ones
 /// are hidden; others are kept if they have a training pair or a judgment.
 fn number_queries(
-    divided: &Divided,
+    divided: &SplitPairs,
     queries: &Queries,
     hides_rare: bool,
 ) -> (Vec<Option<u32>>, usize) {

@@ -20,7 +20,7 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::data::{Dataset, Evidence, SplitBy};
+use crate::data::{Dataset, RelevanceSource, SplitBy};
 use crate::features::{Counts, Features, Featurizer, Response, Weighting};
 use crate::linalg::{Centring, dot_f64};
 use crate::matchers::{Bilinear, Map, Model, Params, Part, Penalty};
@@ -30,7 +30,7 @@ use crate::{Error, Result};
 /// The bound of one part of a model, and the measured gaps.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
-    /// The method.
+    /// Method of the model.
     pub method: &'static str,
     /// Assumptions of the theorem that the model violates; the bound holds if this is empty.
     pub broken: Vec<String>,
@@ -232,9 +232,9 @@ fn notes(features: &Features, response: Response, dataset: &Dataset) -> Vec<Stri
         notes.push("click features are made from the training pairs themselves; the theorem takes features as given, so it covers word features alone".to_owned());
     }
     match (dataset.about().evidence, dataset.about().split.by) {
-        (Evidence::Judgments, _) => notes.push("the held-out pairs are judgments, of grade above 0, and no sample of the clicks: the measured gap is a hint".to_owned()),
-        (Evidence::HeldOutClicks, SplitBy::Queries) => {}
-        (Evidence::HeldOutClicks, by) => notes.push(format!("the split is by {}, so held-out queries are no independent sample of queries: the measured gap is a hint", by.name())),
+        (RelevanceSource::Judgments, _) => notes.push("the held-out pairs are judgments, of grade above 0, and no sample of the clicks: the measured gap is a hint".to_owned()),
+        (RelevanceSource::HeldOutClicks, SplitBy::Queries) => {}
+        (RelevanceSource::HeldOutClicks, by) => notes.push(format!("the split is by {}, so held-out queries are no independent sample of queries: the measured gap is a hint", by.name())),
     }
     notes.push("validation may have chosen the model; test has not".to_owned());
     notes

@@ -16,7 +16,6 @@ pub struct Cell {
     pub mean: Option<f64>,
     /// Its standard error: the standard deviation over the queries divided by the root of their
     /// number; `None` for fewer than two.
-    #[serde(default)]
     pub standard_error: Option<f64>,
     /// Its 95 % interval, by bootstrap over the queries.
     pub interval: Option<Interval>,

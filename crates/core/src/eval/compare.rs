@@ -40,7 +40,7 @@ pub struct System {
 pub struct CompareParams<'a> {
     /// The rows of the table: single systems and mixes of them.
     pub rows: &'a [Mixture],
-    /// The measures.
+    /// Measures to compute, in the order of the columns.
     pub measures: &'a [Measure],
     /// The measure that tunes the weights of mixes on validation.
     pub tune_on: Measure,
@@ -48,7 +48,7 @@ pub struct CompareParams<'a> {
     pub baseline: usize,
     /// The queries of the table; weights are always tuned on validation.
     pub on: HeldOut,
-    /// Which documents are ranked.
+    /// Documents to rank.
     pub candidates: Candidates,
     /// The variant of the measures.
     pub variant: Variant,
@@ -65,7 +65,7 @@ pub struct Comparison {
     pub variant: Variant,
     /// The queries.
     pub on: HeldOut,
-    /// Which documents were ranked.
+    /// Documents ranked.
     pub candidates: Candidates,
     /// The number of queries.
     pub queries: usize,
@@ -156,7 +156,7 @@ pub fn compare(
         .collect();
     let alike = systems.iter().filter(|system| !system.weighs_clicks);
     let unweighed: Vec<String> = alike.map(|system| system.name.clone()).collect();
-    // Evidence is irrelevant if no model uses weights of clicks.
+    // The evidence does not matter if no model uses weights of clicks.
     let evidence = counts.evidence.clone().filter(|_| unweighed.len() < systems.len());
     let is_empty = |&place: &usize| {
         !task.grades(place).values.iter().any(|&g| g >= params.variant.relevant_from)

@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Ideal, Variant};
-use crate::ranking::Hit;
+use crate::ranking::{Hit, unsigned_zero};
 use crate::sparse::Row;
 
 /// A measure; the cut `k` is the number of documents from the top that count, at least 1; `None` means
@@ -41,45 +41,45 @@ use crate::sparse::Row;
 pub enum Measure {
     /// Normalised discounted cumulative gain.
     Ndcg {
-        /// The cut.
+        /// Ranks counted; all without a cut.
         k: Option<usize>,
     },
     /// Average precision; its mean over queries is MAP.
     Ap {
-        /// The cut.
+        /// Ranks counted; all without a cut.
         k: Option<usize>,
     },
     /// Precision.
     P {
-        /// The cut.
+        /// Ranks counted.
         k: usize,
     },
     /// Recall.
     R {
-        /// The cut.
+        /// Ranks counted.
         k: usize,
     },
     /// Reciprocal rank; its mean over queries is MRR.
     Rr {
-        /// The cut.
+        /// Ranks counted; all without a cut.
         k: Option<usize>,
     },
     /// Expected reciprocal rank of the document at which a user stops who reads from the top and is
     /// satisfied with a probability that grows with the grade.
     Err {
-        /// The cut.
+        /// Ranks counted; all without a cut.
         k: Option<usize>,
     },
     /// Precision at the number of relevant documents.
     Rprec,
     /// Whether a relevant document was found.
     Success {
-        /// The cut.
+        /// Ranks counted.
         k: usize,
     },
     /// The share of judged documents: how far the other measures can be trusted.
     Judged {
-        /// The cut.
+        /// Ranks counted.
         k: usize,
     },
     /// The share of discordant pairs of judged documents.
@@ -200,7 +200,7 @@ fn ndcg(hits: &[Hit], judged: Row<'_>, k: Option<usize>, variant: &Variant) -> O
     ideal.sort_unstable_by(|a, b| b.total_cmp(a));
     let Some(&highest) = ideal.first() else { return variant.empty.value() };
     let gain = |grade: f32| variant.gain.scaled(grade, highest);
-    let discounted = |(rank, grade): (usize, f32)| gain(grade) * variant.discount.of(rank);
+    let discounted = |(rank, grade): (usize, f32)| gain(grade) * variant.discount.factor(rank);
     let n_positive = ideal.len();
     let found = graded(hits, judged).filter(|&(_, grade)| grade > 0.0).take(n_positive);
     let got = sum(found.map(discounted));
@@ -231,9 +231,7 @@ fn err(hits: &[Hit], judged: Row<'_>, variant: &Variant) -> Option<f64> {
 }
 
 fn rank_loss(hits: &[Hit], judged: Row<'_>) -> Option<f64> {
-    let mut grades = judged.values.to_vec();
-    // Adding zero makes −0 the same grade as 0.
-    grades.iter_mut().for_each(|grade| *grade += 0.0);
+    let mut grades: Vec<f32> = judged.values.iter().copied().map(unsigned_zero).collect();
     grades.sort_unstable_by(f32::total_cmp);
     let mut absent: Vec<u64> = grades.chunk_by(|a, b| a == b).map(|g| g.len() as u64).collect();
     grades.dedup();

@@ -106,7 +106,7 @@ pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// How many differences are above, at and below zero.
+/// Numbers of differences above, at and below zero.
 pub fn wins_ties_losses(differences: &[f64]) -> (usize, usize, usize) {
     let wins = differences.iter().filter(|&&d| d > 0.0).count();
     let losses = differences.iter().filter(|&&d| d < 0.0).count();

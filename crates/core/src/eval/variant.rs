@@ -4,8 +4,8 @@
 //! |---|---|---|---|---|---|
 //! | `default` | 2^g − 1 | 1/log2(i+1) | judgments | 0 | larger id first |
 //! | `trec` | g | 1/log2(i+1) | judgments | 0 | larger id first |
-//! | `letor` | 2^g − 1 | 1, 1, then 1/log2(i) | candidates | 0 | as they came |
-//! | `lightgbm` | 2^g − 1 | 1/log2(i+1) | candidates | 1 | as they came |
+//! | `letor` | 2^g − 1 | 1, 1, then 1/log2(i) | candidates | 0 | input order |
+//! | `lightgbm` | 2^g − 1 | 1/log2(i+1) | candidates | 1 | input order |
 //! | `web` | 2^g − 1 | 1/log2(i+1) | judgments | left out | larger id first |
 //!
 //! They are those of trec_eval, of the official scripts of LETOR 3 and 4, of LightGBM, and of gdeval
@@ -26,8 +26,8 @@ use crate::{Error, Result};
 /// A variant of the measures. In a file it may name a preset and the differences from it:
 /// `preset = "letor"`, `relevant_from = 2`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Written")]
-#[schemars(with = "Written")]
+#[serde(try_from = "VariantSpec")]
+#[schemars(with = "VariantSpec")]
 pub struct Variant {
     /// The gain of a grade in nDCG.
     pub gain: Gain,
@@ -130,14 +130,14 @@ impl Default for Variant {
 
 impl Variant {
     /// The names of the presets.
-    pub const PRESETS: [&'static str; PRESETS.len()] =
+    pub const PRESET_NAMES: [&'static str; PRESETS.len()] =
         [PRESETS[0].0, PRESETS[1].0, PRESETS[2].0, PRESETS[3].0, PRESETS[4].0];
 
     /// The preset of this name.
     pub fn preset(name: &str) -> Result<Self> {
         let found = PRESETS.iter().find(|(known, _)| *known == name);
         found.map(|&(_, variant)| variant).ok_or_else(|| {
-            let expected = format!("one of {}", Self::PRESETS.join(", "));
+            let expected = format!("one of {}", Self::PRESET_NAMES.join(", "));
             Error::parameter("preset", name, &expected)
         })
     }
@@ -163,7 +163,7 @@ impl Variant {
 
 impl Discount {
     /// The factor of a rank, from 1.
-    pub(crate) fn of(self, rank: usize) -> f64 {
+    pub(crate) fn factor(self, rank: usize) -> f64 {
         match self {
             Discount::Log2 => ((rank + 1) as f64).log2().recip(),
             Discount::Letor => (rank.max(2) as f64).log2().recip(),
@@ -210,7 +210,7 @@ impl fmt::Display for Variant {
         };
         let ties = match self.ties {
             Ties::DocnoDesc => "larger id first",
-            Ties::Stable => "as they came",
+            Ties::Stable => "input order",
         };
         write!(
             f,
@@ -228,7 +228,7 @@ impl fmt::Display for Variant {
 /// A variant in a file: a preset, by default `default`, and the differences from it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct VariantSpec {
     preset: Option<String>,
     gain: Option<Gain>,
     discount: Option<Discount>,
@@ -239,10 +239,10 @@ struct Written {
     ties: Option<Ties>,
 }
 
-impl TryFrom<Written> for Variant {
+impl TryFrom<VariantSpec> for Variant {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: VariantSpec) -> Result<Self> {
         let preset = written.preset.as_deref().map_or(Ok(DEFAULT), Variant::preset)?;
         Ok(Variant {
             gain: written.gain.unwrap_or(preset.gain),
@@ -280,13 +280,13 @@ mod tests {
             other.to_string(),
             "nDCG: gain by grade 0,1,3, discount 1 at ranks 1 and 2, then 1/log2(i), ideal from \
              the candidates; relevant: grade >= 2.5; queries without a relevant document are left \
-             out; ERR: highest grade 2; ties: as they came"
+             out; ERR: highest grade 2; ties: input order"
         );
     }
 
     #[test]
     fn every_preset_is_another_and_knows_its_name() {
-        for name in Variant::PRESETS {
+        for name in Variant::PRESET_NAMES {
             let preset = Variant::preset(name).unwrap();
             assert_eq!(preset.name(), Some(name));
             assert!(preset.to_string().ends_with(&format!("(preset {name})")));
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_and_older_files_too() {
-        for name in Variant::PRESETS {
+        for name in Variant::PRESET_NAMES {
             let preset = Variant::preset(name).unwrap();
             let text = serde_json::to_string(&preset).unwrap();
             assert_eq!(serde_json::from_str::<Variant>(&text).unwrap(), preset);

@@ -16,7 +16,7 @@ pub struct Expected {
     /// The setting, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
-    /// The row.
+    /// Row of the comparison table that the value belongs to.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
     /// The column, for scores and bounds.
@@ -28,7 +28,7 @@ pub struct Expected {
     /// The score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// How far it may move.
+    /// Accepted deviation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
     /// The lowest score allowed.

@@ -22,7 +22,6 @@ pub struct Folds {
     #[serde(default)]
     pub normalise: Normalisation,
     /// The measure on validation; the first of the table's measures if not given.
-    #[serde(default)]
     pub measure: Option<Measure>,
 }
 

@@ -33,25 +33,21 @@ use crate::{Error, Result, Run};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Its name.
+    /// Name of the setting, unique in its file.
     pub name: String,
-    /// What it shows, in a sentence or two.
+    /// Purpose, in a sentence or two.
     #[serde(default)]
     pub about: String,
     /// Whether it is among the small ones, which are replayed where time is short.
     #[serde(default)]
     pub quick: bool,
     /// The import; paths are relative to the data folder.
-    #[serde(default)]
     pub data: Option<Import>,
     /// A synthetic log instead.
-    #[serde(default)]
     pub synthetic: Option<Synthetic>,
     /// Tables of features instead: the rows are rankers.
-    #[serde(default)]
     pub folds: Option<Folds>,
     /// A retrieval task to make of the data, instead of the log as it is.
-    #[serde(default)]
     pub task: Option<TaskParams>,
     /// The preparation of the text.
     #[serde(default)]
@@ -67,7 +63,7 @@ pub struct Experiment {
     /// The features that rankers learn from.
     #[serde(default)]
     pub stacking: Stacking,
-    /// The table.
+    /// Rows, measures and split of the comparison table.
     pub compare: CompareTable,
     /// The settings that the table is made for, each with its differences from the file.
     #[serde(default)]
@@ -92,12 +88,10 @@ pub struct CompareTable {
     /// The columns.
     pub measures: Vec<Measure>,
     /// The row that others are tested against; the first if not given.
-    #[serde(default)]
     pub baseline: Option<String>,
     /// Tunes the weights of mixes on validation; the first of `measures` if not given.
-    #[serde(default)]
     pub tune_on: Option<Measure>,
-    /// Which documents are ranked.
+    /// Documents to rank.
     #[serde(default)]
     pub candidates: Candidates,
     /// The variant of the measures.
@@ -118,7 +112,7 @@ pub struct Outcome {
     /// The setting, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
-    /// The table.
+    /// Comparison table with all measured values.
     pub comparison: Comparison,
     /// Every model's fit.
     pub fits: Fits,

@@ -17,7 +17,7 @@ use crate::{Error, Result, Run};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Setting {
-    /// Its name.
+    /// Name of the setting, unique in its file.
     pub name: String,
     /// Whether it is replayed where time is short; the file's value unless set.
     pub quick: Option<bool>,

@@ -15,5 +15,5 @@ pub use dataset::{
 };
 pub use folder::ExportedFile;
 pub use surface_forms::surface_forms;
-pub use synonyms::{Pair, SynonymFormat, SynonymParams, Synonyms};
+pub use synonyms::{SynonymFormat, SynonymPair, SynonymParams, Synonyms};
 pub use vectors::{NamedQuery, VectorFormat, VectorSet, Vectors, VectorsAbout};

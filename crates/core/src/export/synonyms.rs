@@ -53,7 +53,7 @@ impl Default for SynonymParams {
 
 /// A word of queries and its synonym in documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pair {
+pub struct SynonymPair {
     /// The query's word.
     pub word: String,
     /// The document's word.
@@ -89,7 +89,7 @@ impl Synonyms {
         run: &Run<'_>,
     ) -> Result<Self> {
         params.check()?;
-        let bilinear = learnt(model)?;
+        let bilinear = first_bilinear(model)?;
         run.step("comparing words", 0, None)?;
         let near = near(model, bilinear, params, run)?;
         let mut notes = Vec::new();
@@ -123,19 +123,20 @@ impl Synonyms {
         }
         if nameless > 0 {
             notes.push(format!(
-                "left out, because their words are not in the dataset's texts: {nameless} of the pairs"
+                "{} left out: their words do not occur in the dataset's texts",
+                if nameless == 1 { "1 pair is".into() } else { format!("{nameless} pairs are") }
             ));
         }
         Ok(Synonyms { rules, notes })
     }
 
     /// The pairs, nearest first, each word in its most frequent form.
-    pub fn pairs(&self) -> Vec<Pair> {
-        let mut pairs: Vec<Pair> = self
+    pub fn pairs(&self) -> Vec<SynonymPair> {
+        let mut pairs: Vec<SynonymPair> = self
             .rules
             .iter()
             .flat_map(|rule| {
-                rule.synonyms.iter().map(|(synonym, score)| Pair {
+                rule.synonyms.iter().map(|(synonym, score)| SynonymPair {
                     word: rule.words[0].clone(),
                     synonym: synonym.clone(),
                     score: *score,
@@ -146,7 +147,7 @@ impl Synonyms {
         pairs
     }
 
-    /// How many rules are written: one for each form of each word.
+    /// Number of rules written: one for each form of each word.
     pub fn n_rules(&self) -> usize {
         self.rules.iter().map(|rule| rule.words.len()).sum()
     }
@@ -165,7 +166,7 @@ impl SynonymParams {
 }
 
 /// The first part of `model` that learns.
-fn learnt(model: &Model) -> Result<&Bilinear> {
+fn first_bilinear(model: &Model) -> Result<&Bilinear> {
     let found = model.parts.iter().find_map(|part| part.matcher.bilinear());
     found.ok_or_else(|| Error::Empty {
         what: format!("{} has learnt no synonyms", model.about.name),

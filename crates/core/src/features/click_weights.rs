@@ -39,11 +39,11 @@ const MAX_FACTOR: f64 = 20.0;
 /// Ranks whose propensity the summary shows.
 const SHOWN_RANKS: usize = 5;
 
-/// How training clicks are weighted.
+/// The weighting of training clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClickEvidence {
-    /// The last of the following that the log allows.
+    /// `propensity` if the log has ranks, else `rates` if it has impressions, else `clicks`.
     #[default]
     Auto,
     /// Clicks unweighted.
@@ -54,12 +54,12 @@ pub enum ClickEvidence {
     Propensity,
 }
 
-/// How training clicks were weighted.
+/// The weighting that training clicks got.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceAbout {
     /// The weighting used: never `auto`.
     pub used: ClickEvidence,
-    /// Why `auto` did not choose a later one.
+    /// The reason why `auto` did not choose `rates` or `propensity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
     /// Training pairs with a factor of their own, and all of them.
@@ -111,7 +111,7 @@ impl std::fmt::Display for EvidenceAbout {
             (ClickEvidence::Rates, _) => {
                 write!(f, "clicks weighted by how often their documents were shown")?;
             }
-            _ => write!(f, "clicks as they are")?,
+            _ => write!(f, "clicks unweighted")?,
         }
         if self.used != ClickEvidence::Clicks {
             let ((own, all), (least, most)) = (self.weighted, self.factors);
@@ -141,7 +141,7 @@ pub(super) fn click_weights(
     }
     let lists = dataset.impressions()?;
     if lists.is_empty() {
-        let missing = if events.offers.impressions {
+        let missing = if events.columns.impressions {
             "training may use none of the impressions"
         } else {
             "the log has no impressions without a click"
@@ -161,7 +161,7 @@ pub(super) fn click_weights(
         if about.propensities.is_some() {
             about.used = ClickEvidence::Propensity;
         } else {
-            let (missing, advice) = if events.offers.ranks {
+            let (missing, advice) = if events.columns.ranks {
                 (TOO_FEW, TOO_FEW_ADVICE)
             } else {
                 ("the log has no ranks", NO_RANKS)

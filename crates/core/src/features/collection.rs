@@ -10,7 +10,7 @@ pub struct Collection {
     pub n_docs: usize,
     /// The words in all of them together.
     pub length: f64,
-    /// How often each term occurs in them.
+    /// Occurrences of each term.
     pub occurrences: Vec<f64>,
 }
 

@@ -80,7 +80,7 @@ impl Deref for Counts {
 /// The counts as a model folder stores them.
 #[derive(Clone)]
 pub struct StoredCounts {
-    /// How the text was read.
+    /// Preparation of text and clicks.
     pub preparation: Preparation,
     /// The terms.
     pub vocabulary: Vocabulary,
@@ -94,7 +94,7 @@ pub struct StoredCounts {
     pub queries: Csr,
     /// Training clicks, weighted by their evidence: queries × documents.
     pub clicks: Csr,
-    /// How the clicks were weighted, where they came from a raw log.
+    /// Weighting of the clicks, if they came from a raw log.
     pub evidence: Option<EvidenceAbout>,
     /// Documents that training must not count, sorted.
     pub held_out_documents: Vec<u32>,
@@ -116,7 +116,7 @@ pub struct StoredCounts {
 pub struct QueryTerms {
     /// Terms of the vocabulary, sorted.
     pub indices: Vec<u32>,
-    /// How often each occurs.
+    /// Occurrences of each.
     pub counts: Vec<f32>,
     /// Terms that are not in the vocabulary.
     pub unknown: Vec<String>,
@@ -408,7 +408,7 @@ impl StoredCounts {
 
 /// By query the document whose text it is, where the dataset is a task that asks with documents.
 fn own_documents(dataset: &Dataset, query_ids: &[String], doc_ids: &[String]) -> Result<Vec<u32>> {
-    if !dataset.about().task.as_ref().is_some_and(|task| task.asks_documents()) {
+    if !dataset.about().task.as_ref().is_some_and(|task| task.queries_are_documents()) {
         return Ok(Vec::new());
     }
     let numbers: HashMap<&str, u32> = doc_ids.iter().map(String::as_str).zip(0..).collect();

@@ -22,7 +22,7 @@ pub fn idf(counts: &Counts) -> Vec<f32> {
 }
 
 impl Featurizer {
-    /// Its parameters.
+    /// Kinds of features and their weights.
     pub fn features(&self) -> &Features {
         &self.features
     }

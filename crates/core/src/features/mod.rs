@@ -29,5 +29,5 @@ pub use negatives::Negatives;
 pub use positions::{GAP, Positions, Sequences};
 pub use preparation::Preparation;
 pub use stats::{ClickHistogram, TableOne};
-pub use unseen::NewDocuments;
+pub use unseen::UnseenCounts;
 pub use weighted::{Features, Response, Weighted, Weighting};

@@ -8,11 +8,11 @@ use crate::data::READ_BY_DEFAULT;
 use crate::text::AnalyzerParams;
 use crate::{Error, Result};
 
-/// How text becomes counts, and clicks weights.
+/// Preparation of counts from text, and of weights from clicks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Preparation {
-    /// How text is split into terms.
+    /// Analysis of text into terms.
     pub analyzer: AnalyzerParams,
     /// The fields of a document that are read, if it has them.
     pub fields: Vec<String>,
@@ -28,8 +28,9 @@ pub struct Preparation {
     /// by class switch this on by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// How training clicks are weighted: `clicks`, not at all; `rates`, by click-through rate;
-    /// `propensity`, by inverse examination propensity; `auto`, the last of these that the log allows.
+    /// The weighting of training clicks: `clicks`, not at all; `rates`, by click-through rate;
+    /// `propensity`, by inverse examination propensity; `auto`: `propensity` if the log has ranks,
+    /// else `rates` if it has impressions, else `clicks`.
     pub evidence: ClickEvidence,
 }
 

@@ -9,8 +9,8 @@ use super::counts::{Counts, Field, sum_fields};
 use super::positions::{Positions, sequence};
 
 /// Counts of unseen documents, by the analyser and the vocabulary of training.
-pub struct NewDocuments {
-    /// Their ids.
+pub struct UnseenCounts {
+    /// Document ids, in the order of the rows.
     pub ids: Vec<String>,
     /// Their fields, in the order of [`StoredCounts::fields`](super::StoredCounts::fields).
     pub fields: Vec<Field>,
@@ -21,7 +21,7 @@ pub struct NewDocuments {
 impl Counts {
     /// Counts the terms of `documents`. Like held-out documents they change no statistic; words that
     /// are not in the vocabulary are ignored.
-    pub fn read_documents(&self, documents: &[Document]) -> Result<NewDocuments> {
+    pub fn read_documents(&self, documents: &[Document]) -> Result<UnseenCounts> {
         let fields = self
             .fields
             .iter()
@@ -41,7 +41,7 @@ impl Counts {
             .collect::<Result<Vec<_>>>()?;
         let docs = sum_fields(&fields, documents.len(), self.n_terms())?;
         let ids = documents.iter().map(|document| document.id.clone()).collect();
-        Ok(NewDocuments { ids, fields, docs })
+        Ok(UnseenCounts { ids, fields, docs })
     }
 
     /// The same counts with more documents at the end, which change no statistic.

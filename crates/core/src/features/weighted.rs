@@ -28,7 +28,7 @@ pub struct Features {
     pub doc_words: f64,
     /// Weight of the queries a document was clicked for, as features of the document; 0 leaves them out.
     pub doc_clicks: f64,
-    /// How a number of clicks becomes the value of a click feature.
+    /// Response of click features: the value of a number of clicks.
     pub click_value: Response,
     /// Scale each kind to unit norm before its weight.
     pub unit_kinds: bool,
@@ -80,7 +80,7 @@ impl Features {
     }
 }
 
-/// How clicks are weighted against each other.
+/// Relative weights of clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Weighting {

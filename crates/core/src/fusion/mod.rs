@@ -34,9 +34,10 @@ pub use rerank::rerank;
 pub use tune::{TunedWeights, tune};
 
 use crate::eval::trec::{Ranked, TrecRun};
+use crate::ranking::unsigned_zero;
 use crate::{Error, Result};
 
-/// How runs are fused.
+/// Parameters of the fusion of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFusion {
     /// The formula.
@@ -101,7 +102,7 @@ impl RunFusion {
         }
         if self.method == FusionMethod::Mnz && self.normalise == Normalise::ZScore {
             // A score below zero would become worse with every run that found the document.
-            let expected = "another one: mnz needs scores of 0 or more";
+            let expected = "min-max, sum or rank, because mnz needs scores of 0 or more";
             return wrong("normalise", "z-score".into(), expected);
         }
         let Some(weights) = &self.weights else { return Ok(()) };
@@ -204,12 +205,12 @@ impl RunFusion {
             values.extend((0..missing.len()).filter(absent).map(|r| missing[r]));
         }
         values.sort_unstable_by(|a, b| b.total_cmp(a));
-        // Adding zero makes −0 a plain 0.
+        // The sum starts from 0, so it is never −0.
         let sum = values.iter().fold(0.0, |sum, value| sum + value);
         match self.method {
             FusionMethod::Rrf | FusionMethod::Sum => sum,
             FusionMethod::Mnz => sum * n_found as f64,
-            FusionMethod::Max => values[0] + 0.0,
+            FusionMethod::Max => unsigned_zero(values[0]),
             FusionMethod::Min => values[n_found - 1] + 0.0,
         }
     }

@@ -160,7 +160,8 @@ fn what_cannot_be_meant_is_refused() {
         message(RunFusion { rank_constant: -1.0, ..RunFusion::default() }).contains("such as 60")
     );
     assert!(
-        message(with(FusionMethod::Mnz, Normalise::ZScore)).contains("mnz needs scores of 0 or more")
+        message(with(FusionMethod::Mnz, Normalise::ZScore))
+            .contains("mnz needs scores of 0 or more")
     );
     let negative = message(with(FusionMethod::Sum, Normalise::Max));
     assert!(negative.contains("the score of f for q1 in run t = -9"), "{negative}");

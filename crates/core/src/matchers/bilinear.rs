@@ -13,6 +13,9 @@ use crate::linalg::{Dense, scale_to};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
+/// Fewer documents than this are not worth a thread.
+const MIN_DOCS_PER_THREAD: usize = 512;
+
 /// A fitted bilinear model, ready to score the documents of its counts.
 pub struct Bilinear {
     pub(super) featurizer: Arc<Featurizer>,
@@ -110,19 +113,21 @@ impl Bilinear {
     fn compute_embeddings(&self) -> Dense {
         let mut embeddings = Dense::zeros(self.y.n_rows(), self.dim());
         let dim = self.dim().max(1);
-        let rows_per_thread = self.y.n_rows().div_ceil(rayon::current_num_threads()).max(1);
-        std::thread::scope(|scope| {
-            let parts = embeddings.values_mut().chunks_mut(rows_per_thread * dim).enumerate();
-            for (part, values) in parts {
-                scope.spawn(move || {
-                    for (i, embedding) in values.chunks_mut(dim).enumerate() {
-                        self.maps.l_y.embed(self.y.row(part * rows_per_thread + i), embedding);
-                        if self.cosine {
-                            scale_to(embedding, 1.0);
-                        }
-                    }
-                });
+        let threads = rayon::current_num_threads();
+        let rows_per_thread = self.y.n_rows().div_ceil(threads).max(MIN_DOCS_PER_THREAD);
+        let embed = |(part, values): (usize, &mut [f32])| {
+            for (i, embedding) in values.chunks_mut(dim).enumerate() {
+                self.maps.l_y.embed(self.y.row(part * rows_per_thread + i), embedding);
+                if self.cosine {
+                    scale_to(embedding, 1.0);
+                }
             }
+        };
+        std::thread::scope(|scope| {
+            let mut parts = embeddings.values_mut().chunks_mut(rows_per_thread * dim).enumerate();
+            let first = parts.next();
+            parts.for_each(|part| drop(scope.spawn(move || embed(part))));
+            first.into_iter().for_each(embed);
         });
         embeddings
     }
@@ -170,7 +175,7 @@ impl Bilinear {
         &self.maps
     }
 
-    /// What makes features of queries and documents.
+    /// Computes features of queries and documents.
     pub(super) fn featurizer(&self) -> &Featurizer {
         &self.featurizer
     }

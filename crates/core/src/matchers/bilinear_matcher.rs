@@ -9,7 +9,7 @@ use super::map::Maps;
 use super::method::{Matcher, SavedState};
 use super::{Contribution, TopicsView};
 use crate::Result;
-use crate::features::{Counts, Features, NewDocuments, QueryTerms};
+use crate::features::{Counts, Features, QueryTerms, UnseenCounts};
 use crate::file::TensorsWriter;
 use crate::linalg::{Dense, dot, dot_f64};
 use crate::sparse::{Csr, Row};
@@ -19,9 +19,9 @@ impl Bilinear {
     pub(super) fn restored(
         counts: &Counts,
         features: &Features,
-        kept: SavedState<'_>,
+        state: SavedState<'_>,
     ) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(kept.tensors()?)?;
+        let maps = Maps::read(state.tensors()?)?;
         Ok(Box::new(Bilinear::new(counts, features, maps)?))
     }
 }
@@ -96,7 +96,7 @@ impl Matcher for Bilinear {
         Ok(Some(Box::new(self.extended(counts, n_new)?)))
     }
 
-    fn fold_in(&self, _: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, _: &Counts, new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
         let y = Csr::by_rows(self.featurizer.d_y(), new.ids.len(), |j| {
             Ok(self.featurizer.doc(new.docs.row(j), None))
         })?;

@@ -24,9 +24,6 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{
-    MOST, bad_state, check_range, check_share, check_share_above_zero, check_weight,
-};
 use super::lexical::lengths;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pairs::{clicked_pairs, collection, known_words, text_of};
@@ -35,6 +32,9 @@ use super::{Contribution, FitReport, StepsReport, TopicsView};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::{Dense, dot_f64};
+use crate::params::check::{
+    MOST, bad_state, check_range, check_share, check_share_above_zero, check_weight,
+};
 use crate::plan::{Fit, Plan, numbers};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
@@ -46,7 +46,7 @@ mod start;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bltm {
-    /// Topics.
+    /// Number of topics.
     pub dim: usize,
     /// Iterations of EM.
     pub iterations: usize,
@@ -60,7 +60,7 @@ pub struct Bltm {
     pub collection: f64,
     /// Iterations of EM that fold a document in.
     pub fold_in: usize,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
     /// The one field of the documents that is read, such as title; all that were counted if not set.
     pub field: Option<String>,
@@ -136,8 +136,8 @@ impl Method for Bltm {
         Ok((Box::new(fitted), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let tensors = kept.tensors()?;
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = state.tensors()?;
         let side = |name: &str| WordTopics::read(tensors, name, counts.n_terms(), self.dim);
         let (_, theta) = tensors.array::<f32>("theta")?;
         let fitted = Topics::new(counts, self, side("query")?, side("document")?, theta)?;

@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_share, check_weight};
 use super::lexical::{Lexical, QuerySide, length, lengths, weigh};
 use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
-use crate::features::{Counts, Field, NewDocuments};
+use crate::features::{Counts, Field, UnseenCounts};
+use crate::params::check::{check_share, check_weight};
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
@@ -26,9 +26,9 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bm25 {
-    /// How soon more occurrences of a word stop to count; 0 or more.
+    /// Saturation of term frequency, 0 or more.
     pub k1: f64,
-    /// How strongly scores are normalised by document length; 0 to 1.
+    /// Strength of the normalisation by document length, 0 to 1.
     pub b: f64,
     /// Score these fields separately, e.g. { title = { weight = 2.0, b = 0.3 }, body = {} }; empty: all as one text.
     pub fields: BTreeMap<String, Bm25Field>,
@@ -68,11 +68,11 @@ impl Method for Bm25 {
         Ok(())
     }
 
-    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 
-    fn fold_in(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, counts: &Counts, new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
         let docs = self.weighed(counts, &new.docs, &new.fields)?;
         Ok(Some(Box::new(Lexical::new(QuerySide::Counts, docs))))
     }

@@ -13,13 +13,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bm25::vectors;
-use super::check::{check_share, check_weight};
 use super::lexical::{Lexical, QuerySide};
 use super::method::{Matcher, Method, SavedState};
 use super::space::{RESPONSE, Varied};
 use super::sparse_vector::{single, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, Response, check_clicks};
+use crate::params::check::{check_share, check_weight};
 use crate::sparse::Csr;
 
 /// Parameters of BM25 over text and clicked queries.
@@ -36,7 +36,7 @@ pub struct Clicked {
     pub clicked_k1: f64,
     /// b of the clicked queries.
     pub clicked_b: f64,
-    /// How often the words of a query count per number of clicks.
+    /// Response: the weight of a query's words by number of clicks.
     pub response: Response,
 }
 

@@ -18,13 +18,13 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_positive, check_range, check_weight};
 use super::lexical::{Lexical, lengths, occurrences};
 use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
 use super::{Contribution, Lm, Smoothing};
 use crate::features::proximity::{Pair, ordered, pairs, unordered};
 use crate::features::{Counts, QueryTerms};
+use crate::params::check::{check_positive, check_range, check_weight};
 use crate::sparse::Row;
 use crate::{Error, Result};
 
@@ -69,7 +69,7 @@ impl Method for Dependence {
         check_positive("mu_pairs", self.mu_pairs)
     }
 
-    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 

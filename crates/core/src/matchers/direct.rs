@@ -2,12 +2,12 @@
 //! with the documents themselves as their features. A document is only its weights, so one without
 //! training clicks scores zero.
 
-use super::check::check_shape;
 use super::sparse_vector::row_of;
 use super::{Contribution, Matcher};
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
+use crate::params::check::check_shape;
 use crate::sparse::{Csr, Row};
 
 /// A fitted matcher with a weight for every pair of a query feature and a document, most of

@@ -12,7 +12,7 @@ pub(super) const NOTHING_DRAWN: &str =
 const HALVINGS: usize = 12;
 
 /// Fewest samples per parallel task.
-pub(super) const FEWEST_A_THREAD: usize = 4;
+pub(super) const MIN_PER_THREAD: usize = 4;
 /// Time between two reports of progress.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 

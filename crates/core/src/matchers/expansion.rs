@@ -11,7 +11,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Vsm;
-use super::check::{check_range, check_weight};
 use super::dots::{DocRows, Vectors};
 use super::first_ranking::{MOST_FEEDBACK, Ranking, rows_of};
 use super::method::{Matcher, Method, SavedState};
@@ -19,6 +18,7 @@ use super::space::Varied;
 use super::sparse_vector::{SparseVector, row_of, single, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
+use crate::params::check::{check_range, check_weight};
 
 /// Parameters of query expansion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -19,11 +19,11 @@ pub struct Explanation {
     pub parts: Vec<PartExplanation>,
 }
 
-/// The part of one matcher. Its own score is Σ contributions + rest. It adds that score if it is the
-/// only matcher, weight·(score − mean)/deviation in a linear mix, and 1/(60 + rank) in one by ranks.
+/// The part of one matcher. Its own score is Σ contributions + rest. It contributes that score if it is
+/// the only matcher, weight·(score − mean)/deviation in a linear mix, and 1/(60 + rank) in one by ranks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartExplanation {
-    /// The method.
+    /// Method of the part.
     pub method: String,
     /// Its weight in the mix.
     pub weight: f64,
@@ -31,10 +31,10 @@ pub struct PartExplanation {
     pub score: f64,
     /// Mean and standard deviation of its scores over all documents, in a linear mix.
     pub standard: Option<(f64, f64)>,
-    /// Its part of the whole score.
-    pub adds: f64,
-    /// The largest contributions, largest first.
-    pub lines: Vec<Contribution>,
+    /// Its contribution to the whole score.
+    pub contribution: f64,
+    /// The largest contributions to its own score, largest first.
+    pub contributions: Vec<Contribution>,
     /// The number of smaller contributions.
     pub n_rest: usize,
     /// Their sum, with the rounding error of the score.

@@ -14,7 +14,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_range, check_weight};
 use super::dots::{DocRows, Vectors};
 use super::first_ranking::{FirstRanking, MOST_FEEDBACK, Ranking, rows_of};
 use super::method::{Matcher, Method, SavedState};
@@ -22,6 +21,7 @@ use super::space::Varied;
 use super::sparse_vector::{SparseVector, row_of, single, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
+use crate::params::check::{check_range, check_weight};
 use crate::ranking::Hit;
 
 /// Parameters of feedback.
@@ -32,13 +32,13 @@ pub struct Feedback {
     pub first: FirstRanking,
     /// Number of feedback documents, the best of the first ranking.
     pub k: usize,
-    /// How they are weighted.
+    /// Weighting of the feedback documents.
     pub weights: FeedbackWeighting,
     /// Weight of the query's own words.
     pub query_weight: f64,
     /// Weight of the queries a document was clicked for, as features of the document; 0 leaves them out.
     pub doc_clicks: f64,
-    /// How a number of clicks becomes the value of a click feature.
+    /// Response of click features: the value of a number of clicks.
     pub click_value: Response,
 }
 
@@ -55,7 +55,7 @@ impl Default for Feedback {
     }
 }
 
-/// How the feedback documents are weighted.
+/// Weighting of the feedback documents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FeedbackWeighting {

@@ -17,7 +17,7 @@ use crate::{Error, Result};
 pub struct MatchedMaps {
     /// The aligned maps.
     pub maps: Maps,
-    /// How many of their rows come from the earlier model.
+    /// Number of their rows from the earlier model.
     pub known: KnownFeatures,
 }
 

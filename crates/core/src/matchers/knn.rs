@@ -27,7 +27,7 @@ pub struct Knn {
     pub power: f64,
     /// Number of nearest queries whose clicks count; 0 means all that share a word.
     pub neighbours: usize,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
     /// Scale the clicks of each query to unit norm, so that one with many does not dominate.
     pub unit_clicks: bool,

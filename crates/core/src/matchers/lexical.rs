@@ -83,7 +83,7 @@ impl Vectors for Lexical {
     }
 }
 
-/// How often every term occurs in the `text` of the training documents.
+/// Occurrences of every term in the `text` of the training documents.
 pub(super) fn occurrences<'a>(counts: &'a Counts, text: &Csr) -> Cow<'a, [f64]> {
     if std::ptr::eq(text, &counts.docs) {
         return Cow::Borrowed(&counts.collection().occurrences);

@@ -11,19 +11,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_positive, check_share_above_zero};
 use super::lexical::{Lexical, QuerySide, lengths, occurrences, weigh};
 use super::method::{Matcher, Method, SavedState};
 use super::space::Varied;
 use crate::Result;
-use crate::features::{Counts, NewDocuments};
+use crate::features::{Counts, UnseenCounts};
+use crate::params::check::{check_positive, check_share_above_zero};
 use crate::sparse::Csr;
 
 /// Parameters of the language model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lm {
-    /// How unseen words get their probability.
+    /// Smoothing: the probability of words that a document does not contain.
     pub smoothing: Smoothing,
     /// Dirichlet: the weight of the collection in words.
     pub mu: f64,
@@ -31,7 +31,7 @@ pub struct Lm {
     pub lambda: f64,
 }
 
-/// How a language model is smoothed.
+/// Smoothing of a language model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Smoothing {
@@ -54,11 +54,11 @@ impl Method for Lm {
         check_share_above_zero("lambda", self.lambda)
     }
 
-    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 
-    fn fold_in(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, counts: &Counts, new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
         Ok(Some(Box::new(self.weighed(&occurrences(counts, &counts.docs), &new.docs)?)))
     }
 

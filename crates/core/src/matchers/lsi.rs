@@ -19,7 +19,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bilinear::Bilinear;
-use super::check::{bad_state, check_weight};
 use super::map::{Map, Maps};
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pls::PlsReport;
@@ -31,11 +30,12 @@ use super::{Contribution, FitReport, Lexical, TopicsView, ValidationScorer, Vsm}
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, no_training_clicks};
 use crate::file::TensorsWriter;
 use crate::linalg::{Centring, Dense, Operator};
+use crate::params::check::{bad_state, check_weight};
 use crate::plan::{Fit, Plan};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
-/// How two embeddings are compared.
+/// Similarity of two embeddings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Similarity {
@@ -56,7 +56,7 @@ pub enum TfidfWeight {
     Chosen(Chosen),
 }
 
-/// How a weight is chosen.
+/// A weight: given, or chosen on validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Chosen {
@@ -70,7 +70,7 @@ pub enum Chosen {
 pub struct LsiDt {
     /// Latent dimensions.
     pub dim: usize,
-    /// How embeddings are compared.
+    /// Similarity of embeddings.
     pub similarity: Similarity,
     /// Weight of the cosine of tf-idf rows, LSI's score having the rest: from 0 (LSI alone) to 1, or
     /// `tuned`, the best on validation in steps of a tenth.
@@ -91,7 +91,7 @@ pub struct LsiDt {
 pub struct LsiQd {
     /// Latent dimensions.
     pub dim: usize,
-    /// What a number of clicks counts for; negative weights count for nothing.
+    /// Response: the value of a number of clicks; that of negative weights is 0.
     pub response: Response,
     /// Scores use Σ to this power: 0, 0.5 or 1.
     pub sigma: f64,
@@ -164,8 +164,8 @@ impl Method for LsiDt {
         Ok((Box::new(mixed), FitReport::Pls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let tensors = kept.tensors()?;
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = state.tensors()?;
         let lsi = self.fitted(counts, Maps::read(tensors)?)?;
         if self.tfidf == TfidfWeight::Given(0.0) {
             return Ok(Box::new(lsi));
@@ -330,8 +330,8 @@ impl Method for LsiQd {
         Ok((Box::new(Bilinear::new(counts, &self.features(), maps)?), FitReport::Pls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        Bilinear::restored(counts, &self.features(), kept)
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        Bilinear::restored(counts, &self.features(), state)
     }
 
     fn features(&self) -> Option<Features> {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use super::savings::usual_savings;
 use super::{Bilinear, Contribution, FitReport, Maps, TopicsView, TranslationTable, Varied};
-use crate::features::{Counts, Features, NewDocuments, QueryTerms};
+use crate::features::{Counts, Features, QueryTerms, UnseenCounts};
 use crate::file::{Tensors, TensorsWriter};
 use crate::plan::{Fit, Plan};
 use crate::{Error, Result, Run};
@@ -28,7 +28,7 @@ pub trait Method: Debug + Send + Sync {
 
     /// The matcher over unseen documents alone, if the `counts` of training are all it needs; `None`
     /// if it has learnt state ([`Matcher::fold_in`]).
-    fn fold_in(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, _counts: &Counts, _new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }
 
@@ -146,7 +146,7 @@ pub trait Matcher: Send + Sync {
 
     /// The same matcher over the unseen documents `new` alone, which scores with the `counts` of
     /// training; nothing is recomputed or copied. `None`: [`Method::fold_in`] is asked next.
-    fn fold_in(&self, _counts: &Counts, _new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, _counts: &Counts, _new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
         Ok(None)
     }
 

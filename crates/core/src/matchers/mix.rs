@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::standardise::Standard;
 use crate::{Error, Result};
 
-/// How the scores of a mix are combined.
+/// Combination of the scores of a mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MixKind {
@@ -28,7 +28,7 @@ const RRF_K: f32 = 60.0;
 /// A mix as a user writes it: `pls+bm25`, `0.8*pls+0.2*bm25`, `rrf:pls+bm25`, or just `bm25`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mixture {
-    /// How the scores are combined.
+    /// Combination of the scores.
     #[serde(default)]
     pub fusion: MixKind,
     /// The names mixed, each with its weight where one was given.

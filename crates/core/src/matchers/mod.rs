@@ -5,7 +5,6 @@ mod bilinear;
 mod bilinear_matcher;
 mod bltm;
 mod bm25;
-pub(crate) mod check;
 mod clicked;
 mod dependence;
 mod dictionary;

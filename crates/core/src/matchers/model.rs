@@ -39,7 +39,7 @@ use crate::{Error, Result};
 pub struct Part {
     /// Its weight; 1 if it is the only one.
     pub weight: f64,
-    /// Its parameters.
+    /// Parameters of the fit.
     pub params: Params,
     /// The matcher.
     pub matcher: Arc<dyn Matcher>,
@@ -67,13 +67,13 @@ pub struct Model {
 
 /// A model fresh from training, with the reports of its fits.
 pub struct Trained {
-    /// The model.
+    /// Fitted model.
     pub model: Model,
     /// One report per part.
     pub reports: Vec<FitReport>,
     /// The validation score that chose the weights of a mix.
     pub validation: Option<f64>,
-    /// What each part took over from an earlier model, with a warm start.
+    /// Features that each part took over from an earlier model, with a warm start.
     pub known: Vec<Option<KnownFeatures>>,
 }
 
@@ -91,7 +91,7 @@ pub struct KnownFeatures {
 pub struct ModelAbout {
     /// `rmls`, or a mix such as `pls+bm25`.
     pub name: String,
-    /// How the scores of a mix are combined.
+    /// Combination of the scores of a mix.
     #[serde(default)]
     pub fusion: MixKind,
     /// Weight and parameters of every part.
@@ -100,7 +100,7 @@ pub struct ModelAbout {
     pub dataset: DatasetRef,
     /// The size of its training data.
     pub counts: ModelCounts,
-    /// How the training clicks were weighted, if they came from a raw log.
+    /// Weighting of the training clicks, if they came from a raw log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceAbout>,
 }
@@ -110,7 +110,7 @@ pub struct ModelAbout {
 pub struct PartAbout {
     /// Its weight.
     pub weight: f64,
-    /// Its parameters.
+    /// Parameters of the fit.
     #[serde(flatten)]
     pub params: Params,
 }
@@ -127,9 +127,9 @@ pub struct DatasetRef {
 /// The size of the training data of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelCounts {
-    /// Queries.
+    /// Number of training queries.
     pub queries: usize,
-    /// Documents.
+    /// Number of documents.
     pub documents: usize,
     /// Terms.
     pub terms: usize,

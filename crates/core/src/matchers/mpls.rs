@@ -26,7 +26,7 @@ use crate::linalg::{Centring, Dense};
 use crate::plan::{Fit, Plan, SOUGHT};
 use crate::{Error, Result, Run};
 
-/// Which kinds of features are used, and how they are combined.
+/// Kinds of features, and their combination.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kinds {
@@ -41,7 +41,7 @@ pub enum Kinds {
     Com,
 }
 
-/// How the kinds are weighted where their scores are added.
+/// Weights of the kinds where their scores are added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Alpha {
@@ -56,19 +56,19 @@ pub enum Alpha {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mpls {
-    /// Which kinds of features are used, and how they are combined.
+    /// Kinds of features, and their combination.
     pub kinds: Kinds,
-    /// How the kinds are weighted in `com`.
+    /// Weights of the kinds in `com`.
     pub alpha: Alpha,
     /// Latent dimensions, of each model in `com`.
     pub dim: usize,
     /// Features of queries and documents; the weights count in `conca` alone.
     pub features: Features,
-    /// How clicks are weighted against each other.
+    /// Relative weights of clicks.
     pub weighting: Weighting,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
-    /// How C is centred before it is factorised.
+    /// Centring of C before the factorisation.
     pub centring: Centring,
     /// Scores use Σ to this power: 0 (the papers' PLS), 0.5 or 1.
     pub sigma: f64,
@@ -102,7 +102,7 @@ impl Default for Mpls {
     }
 }
 
-/// What the solver did for each kind.
+/// Report of the solver for each kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MplsReport {
     /// One entry per model: `word`, `bipar` or `conca`.
@@ -116,7 +116,7 @@ pub struct KindReport {
     pub kind: String,
     /// The weight of its scores.
     pub alpha: f64,
-    /// What the solver did.
+    /// Report of the solver.
     pub pls: PlsReport,
 }
 
@@ -162,8 +162,8 @@ impl Method for Mpls {
         Ok((Box::new(Bilinear::new(counts, &features, maps)?), FitReport::Mpls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        Bilinear::restored(counts, &self.features(), kept)
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        Bilinear::restored(counts, &self.features(), state)
     }
 
     fn features(&self) -> Option<Features> {

@@ -3,10 +3,10 @@
 
 use super::Params;
 use crate::features::{Counts, Features};
-use crate::plan::{Fit, Plan, Rates, Shape};
+use crate::plan::{Fit, FitShape, Plan, Rates};
 
 /// The plans of fits of `params` to `counts` one after the other, as in a mix or a comparison, with
-/// the fitted models still in memory. `validation_scores` as in [`Shape::validation_scores`]. Methods that learn nothing
+/// the fitted models still in memory. `validation_scores` as in [`FitShape::validation_scores`]. Methods that learn nothing
 /// have no plan, but the memory of their models counts.
 pub fn plan_all(
     counts: &Counts,
@@ -15,8 +15,8 @@ pub fn plan_all(
     rates: Option<&Rates>,
     limit: u64,
 ) -> Vec<Plan> {
-    let shapes: Vec<Shape> =
-        params.iter().map(|params| Shape::of(counts, params, validation_scores)).collect();
+    let shapes: Vec<FitShape> =
+        params.iter().map(|params| FitShape::of(counts, params, validation_scores)).collect();
     let plans = plan_parts(shapes.into_iter().zip(params.iter().copied()), rates, limit);
     let learns = plans.into_iter().zip(params).filter(|(_, params)| params.learns());
     learns.map(|(plan, _)| plan).collect()
@@ -24,7 +24,7 @@ pub fn plan_all(
 
 /// The same for `parts` of any shape, with plans for all of them.
 pub fn plan_parts<'a>(
-    parts: impl IntoIterator<Item = (Shape, &'a Params)>,
+    parts: impl IntoIterator<Item = (FitShape, &'a Params)>,
     rates: Option<&Rates>,
     limit: u64,
 ) -> Vec<Plan> {
@@ -42,17 +42,17 @@ pub fn plan_parts<'a>(
     plans
 }
 
-impl Shape {
-    /// The shape of a fit of `params` to `counts`; `validation_scores` as in [`Shape::validation_scores`]. Methods that
+impl FitShape {
+    /// The shape of a fit of `params` to `counts`; `validation_scores` as in [`FitShape::validation_scores`]. Methods that
     /// learn nothing have words alone.
-    pub fn of(counts: &Counts, params: &Params, validation_scores: u64) -> Shape {
+    pub fn of(counts: &Counts, params: &Params, validation_scores: u64) -> FitShape {
         let features = params.features().unwrap_or_else(Features::words);
         let training = || (0..counts.n_queries()).filter(|&i| !counts.clicks.row(i).is_empty());
         let positive = counts.clicks.values().iter().filter(|&&value| value > 0.0).count() as u64;
         let words: u64 = training().map(|i| counts.queries.row(i).len() as u64).sum();
         let share = |weight: f64, n: u64| if weight > 0.0 { n } else { 0 };
         let (n_terms, n_docs) = (counts.n_terms() as u64, counts.n_docs() as u64);
-        Shape {
+        FitShape {
             n_queries: training().count() as u64,
             n_docs,
             d_x: n_terms + share(features.query_clicks, n_docs),

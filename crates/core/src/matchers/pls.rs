@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::Bilinear;
-use super::check::check_weight;
 use super::map::Maps;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::solver::{Solver, scale_by_sigma};
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Negatives, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Dense, Operator, Svd};
+use crate::params::check::check_weight;
 use crate::plan::{Fit, Plan};
 use crate::{Result, Run};
 
@@ -22,15 +22,15 @@ use crate::{Result, Run};
 pub struct Pls {
     /// Latent dimensions.
     pub dim: usize,
-    /// Which features queries and documents have.
+    /// Features of queries and documents.
     pub features: Features,
-    /// How clicks are weighted against each other.
+    /// Relative weights of clicks.
     pub weighting: Weighting,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
     /// Documents drawn as negative responses.
     pub negatives: Negatives,
-    /// How C is centred before it is factorised.
+    /// Centring of C before the factorisation.
     pub centring: Centring,
     /// Scores use Σ to this power: 0 (the papers' PLS), 0.5 or 1.
     pub sigma: f64,
@@ -64,10 +64,10 @@ impl Default for Pls {
     }
 }
 
-/// What the solver did.
+/// Report of the solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlsReport {
-    /// How the products with C were computed, with the counts behind that choice.
+    /// Form of the products with C, with the counts that decided it.
     #[serde(default)]
     pub way: String,
     /// Dimensions found: fewer than asked for if C has a lower rank.
@@ -138,8 +138,8 @@ impl Method for Pls {
         Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Pls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        Bilinear::restored(counts, &self.features, kept)
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        Bilinear::restored(counts, &self.features, state)
     }
 
     fn features(&self) -> Option<Features> {

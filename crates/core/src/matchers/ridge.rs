@@ -15,9 +15,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::FitReport;
-use super::check::{
-    MOST, check_memory, check_positive, check_range, check_share_above_zero, check_weight,
-};
 use super::direct::Direct;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::savings::usual_savings;
@@ -26,8 +23,11 @@ use super::square::scaled_lambda;
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Buffer, CgParams, RidgeSolver, RidgeWorkspace, SolveStats};
 use crate::linalg::{PANEL, PanelRow};
+use crate::params::check::{
+    MOST, check_memory, check_positive, check_range, check_share_above_zero, check_weight,
+};
 use crate::plan::{Fit, Plan, WIDTH, numbers};
-use crate::sparse::Csr;
+use crate::sparse::{Csr, RowBlock};
 use crate::{Error, Result, Run};
 
 /// The upper limit of weights per document, which is that of features.
@@ -47,11 +47,11 @@ pub struct Ridge {
     /// A document keeps its largest weights until they hold this share of the sum of its
     /// squared weights.
     pub mass: f64,
-    /// Which features queries have.
+    /// Features of queries.
     pub features: QueryFeatures,
-    /// How clicks are weighted against each other.
+    /// Relative weights of clicks.
     pub weighting: Weighting,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
     /// Largest relative residual of the solves allowed.
     pub tolerance: f64,
@@ -59,7 +59,7 @@ pub struct Ridge {
     pub steps: usize,
 }
 
-/// Which features queries have, where documents need none.
+/// Features of queries, where documents need none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueryFeatures {
@@ -67,7 +67,7 @@ pub struct QueryFeatures {
     pub query_words: f64,
     /// Weight of the documents clicked for a query, as features of the query; 0 leaves them out.
     pub query_clicks: f64,
-    /// How a number of clicks becomes the value of a click feature.
+    /// Response of click features: the value of a number of clicks.
     pub click_value: Response,
     /// Scale whole rows to unit norm.
     pub unit_rows: bool,
@@ -110,7 +110,7 @@ impl Default for Ridge {
     }
 }
 
-/// What a fit of ridge regression did.
+/// Report of a fit of ridge regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RidgeReport {
     /// λ as it entered the loss.
@@ -183,8 +183,8 @@ impl Method for Ridge {
         Ok((Box::new(Direct::new(counts, &features, weights)?), FitReport::Ridge(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let weights = kept.tensors()?.csr("weights")?;
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let weights = state.tensors()?.csr("weights")?;
         Ok(Box::new(Direct::new(counts, &self.features.both_sides(), weights)?))
     }
 
@@ -257,7 +257,7 @@ impl Ridge {
         let mut workspace = solver.workspace()?;
         let mut by_column = vec![0.0; used.len() * PANEL];
         let mut solved = SolveStats::default();
-        let mut kept: Vec<DocWeights> = Vec::with_capacity(clicked.len());
+        let (mut kept, mut whole, mut held, mut cut) = (RowBlock::default(), 0.0, 0.0, 0);
         for (b, docs) in clicked.chunks(PANEL).enumerate() {
             run.step("weights of documents", (b * PANEL) as u64, Some(clicked.len() as u64))?;
             clicks.fill(0.0);
@@ -268,20 +268,18 @@ impl Ridge {
             }
             solved = solved.worst(solver.solve_panel(&clicks, &mut workspace, how, run)?);
             turn(workspace.solution(), &mut by_column);
-            let columns = by_column.par_chunks(used.len()).take(docs.len());
-            kept.par_extend(columns.map(|weights| self.prune(weights)));
+            let columns: Vec<DocWeights> =
+                by_column.par_chunks(used.len()).take(docs.len()).map(|w| self.prune(w)).collect();
+            for doc in columns {
+                kept.push(doc.entries.iter().map(|&(u, weight)| (used[u as usize], weight)));
+                whole += doc.whole;
+                held += doc.held;
+                cut += usize::from(doc.cut);
+            }
         }
-        let sum = |of: fn(&DocWeights) -> f64| kept.iter().map(of).sum::<f64>();
-        let (whole, held) = (sum(|doc| doc.whole), sum(|doc| doc.held));
-        let cut = kept.iter().filter(|doc| doc.cut).count();
         let n_docs = r_t.n_rows();
-        let by_doc = Csr::by_rows(data.x.n_cols(), n_docs, |j| {
-            let doc = clicked.binary_search(&j).ok().map(|at| &kept[at]);
-            let entries = doc.into_iter().flat_map(|doc| &doc.entries);
-            Ok(entries.map(|&(u, weight)| (used[u as usize], weight)).unzip())
-        })?;
-        drop(kept);
-        let weights = by_doc.transpose();
+        let rows = clicked.iter().copied();
+        let weights = Csr::from_blocks(data.x.n_cols(), n_docs, vec![kept], rows)?.transpose();
         let report = RidgeReport {
             lambda,
             features: used.len(),

@@ -15,7 +15,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Lm;
-use super::check::{check_range, check_share};
 use super::dots::{DocRows, Vectors};
 use super::first_ranking::{MOST_FEEDBACK, Ranking};
 use super::lexical::lengths;
@@ -24,6 +23,7 @@ use super::space::Varied;
 use super::sparse_vector::{SparseVector, keep_largest, single, summed, weighted_sum};
 use crate::Result;
 use crate::features::{Counts, QueryTerms};
+use crate::params::check::{check_range, check_share};
 
 /// Parameters of RM3.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -15,7 +15,8 @@ pub(super) fn usual_savings(dim: Option<usize>, features: Option<Features>) -> V
             [("query_clicks", features.query_clicks), ("doc_clicks", features.doc_clicks)]
         {
             if weight > 0.0 {
-                advice.push(format!("leave out click features (`features.{key} = 0`)"));
+                let side = if key == "query_clicks" { "queries" } else { "documents" };
+                advice.push(format!("leave out click features of {side} (`features.{key} = 0`)"));
             }
         }
     }

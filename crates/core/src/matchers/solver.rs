@@ -1,7 +1,7 @@
 //! The singular vectors behind PLS and LSI.
 
-use super::check::{MOST, check_positive, check_range};
 use crate::linalg::{Dense, Operator, Svd, SvdParams, randomised_svd_from, scale_columns};
+use crate::params::check::{MOST, check_positive, check_range};
 use crate::{Result, Run};
 
 /// The parameters of the solver that PLS, MPLS and LSI share.

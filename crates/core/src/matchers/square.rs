@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 
 use super::FitReport;
 use super::bilinear::Bilinear;
-use super::check::{MOST, check_positive, check_range, check_weight};
 use super::map::Maps;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::solver::scale_by_sigma;
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use crate::features::{Counts, Features, Featurizer, Response, Weighted, Weighting};
 use crate::linalg::{Centring, Operator, SquareParams, square_fit};
+use crate::params::check::{MOST, check_positive, check_range, check_weight};
 use crate::plan::{self, Fit, Plan};
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
@@ -38,11 +38,11 @@ pub struct Square {
     pub lambda_x: f64,
     /// λ of the document side, in units of a document's squared length.
     pub lambda_y: f64,
-    /// Which features queries and documents have.
+    /// Features of queries and documents.
     pub features: Features,
-    /// How clicks are weighted against each other.
+    /// Relative weights of clicks.
     pub weighting: Weighting,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
     /// Scores use Σ to this power: 1 is the square loss itself, 0 weighs all dimensions alike.
     pub sigma: f64,
@@ -77,7 +77,7 @@ impl Default for Square {
     }
 }
 
-/// What the solver did.
+/// Report of the solver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SquareReport {
     /// Dimensions found: fewer than asked for if C has a lower rank.
@@ -163,8 +163,8 @@ impl Method for Square {
         Ok((Box::new(Bilinear::new(counts, &self.features, maps)?), FitReport::Square(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        Bilinear::restored(counts, &self.features, kept)
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        Bilinear::restored(counts, &self.features, state)
     }
 
     fn features(&self) -> Option<Features> {

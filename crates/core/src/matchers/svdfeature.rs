@@ -31,14 +31,14 @@ use serde::{Deserialize, Serialize};
 
 use self::fitted::{Biases, Factors};
 use self::samples::Samples;
-use super::check::{
-    MOST, check_memory, check_positive, check_range, check_share_above_zero, check_weight,
-};
 use super::epochs::learn_at;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied};
 use super::{FitReport, Maps};
 use crate::features::{Counts, Features, Featurizer, Response};
+use crate::params::check::{
+    MOST, check_memory, check_positive, check_range, check_share_above_zero, check_weight,
+};
 use crate::plan::{Fit, Plan, csr};
 use crate::{Error, Result};
 
@@ -74,7 +74,7 @@ pub struct SvdFeature {
     pub patience: usize,
     /// Seed of the start, of the order of the pairs and of the documents drawn.
     pub seed: u64,
-    /// Which features queries and documents have.
+    /// Features of queries and documents.
     pub features: Features,
 }
 
@@ -149,8 +149,8 @@ impl Method for SvdFeature {
         })
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let tensors = kept.tensors()?;
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = state.tensors()?;
         let (maps, biases) = (Maps::read(tensors)?, Biases::read(tensors)?);
         Ok(Box::new(Factors::new(counts, &self.features, maps, biases)?))
     }

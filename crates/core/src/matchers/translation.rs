@@ -21,10 +21,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{
-    MOST, bad_state, check_positive, check_range, check_share, check_share_above_zero,
-    check_share_below_one,
-};
 use super::lexical::lengths;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pairs::{clicked_pairs, collection, known_words, text_of};
@@ -35,6 +31,10 @@ use crate::Result;
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::TensorsWriter;
 use crate::memory::Bytes;
+use crate::params::check::{
+    MOST, bad_state, check_positive, check_range, check_share, check_share_above_zero,
+    check_share_below_one,
+};
 use crate::sparse::Csr;
 
 mod em;
@@ -53,7 +53,7 @@ pub struct Translation {
     pub collection: f64,
     /// The number of null words added to a document's words in scoring; 1 is the papers', more smooth like `mu` of lm.
     pub null_words: f64,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
     /// The one field of the documents that is read, such as title; all that were counted if not set.
     pub field: Option<String>,
@@ -122,8 +122,8 @@ impl Method for Translation {
         Ok((Box::new(translator), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let tensors = kept.tensors()?;
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = state.tensors()?;
         let (_, null) = tensors.array::<f64>("null")?;
         Ok(Box::new(Translator::new(counts, self, tensors.csr("table")?, null)?))
     }
@@ -172,7 +172,7 @@ impl Translator {
         known_words(query, &self.table.collection)
     }
 
-    /// What the null word adds to the count of `word` in a document.
+    /// Contribution of the null word to the count of `word` in a document.
     fn null_part(&self, word: u32) -> f64 {
         let c = self.params.collection;
         let p =

@@ -12,7 +12,7 @@ use crate::sparse::Csr;
 
 /// Unseen documents, folded into a model.
 pub struct UnseenDocuments {
-    /// Their ids.
+    /// Document ids, in the order of the rows.
     pub ids: Vec<String>,
     /// Documents × terms.
     docs: Csr,
@@ -24,9 +24,9 @@ pub struct UnseenDocuments {
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
     /// The number of a document of the model.
-    Own(u32),
+    InModel(u32),
     /// The number of an unseen document.
-    New(&'a UnseenDocuments, u32),
+    Unseen(&'a UnseenDocuments, u32),
 }
 
 impl UnseenDocuments {
@@ -111,7 +111,7 @@ impl Model {
 
     /// Explains the score of `doc` for `text`, with the `most` largest contributions of each part.
     pub fn explain(&self, text: &str, doc: u32, most: usize) -> Result<Explanation> {
-        self.explain_at(text, Place::Own(doc), most)
+        self.explain_at(text, Place::InModel(doc), most)
     }
 
     /// Explains the score of the document at `place` for `text`, with the `most` largest
@@ -119,10 +119,10 @@ impl Model {
     pub fn explain_at(&self, text: &str, place: Place<'_>, most: usize) -> Result<Explanation> {
         let query = self.read_query(text)?;
         let (id, row) = match place {
-            Place::Own(doc) => {
+            Place::InModel(doc) => {
                 (&self.counts.doc_ids[doc as usize], self.counts.docs.row(doc as usize))
             }
-            Place::New(new, doc) => (&new.ids[doc as usize], new.docs.row(doc as usize)),
+            Place::Unseen(new, doc) => (&new.ids[doc as usize], new.docs.row(doc as usize)),
         };
         let shared_words = query
             .indices
@@ -133,10 +133,10 @@ impl Model {
         let parts: Vec<PartExplanation> =
             (0..self.parts.len()).map(|p| self.explain_part(p, &query, place, most)).collect();
         // The same precision as in the sum of the mix.
-        let adds = |part: &PartExplanation| part.adds as f32;
+        let contribution = |part: &PartExplanation| part.contribution as f32;
         let score = match &parts[..] {
             [only] => only.score,
-            parts => f64::from(parts.iter().map(adds).sum::<f32>()),
+            parts => f64::from(parts.iter().map(contribution).sum::<f32>()),
         };
         Ok(Explanation {
             query: text.to_owned(),
@@ -157,18 +157,18 @@ impl Model {
     ) -> PartExplanation {
         let (part, counts) = (&self.parts[p], &self.counts);
         let (matcher, doc) = match place {
-            Place::Own(doc) => (&*part.matcher, doc),
-            Place::New(new, doc) => (new.part(p), doc),
+            Place::InModel(doc) => (&*part.matcher, doc),
+            Place::Unseen(new, doc) => (new.part(p), doc),
         };
-        let mut lines = matcher.contributions(counts, query, doc);
-        lines.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
+        let mut contributions = matcher.contributions(counts, query, doc);
+        contributions.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
         let score = matcher.scores(counts, query, Some(&[doc]))[0];
-        let (standard, adds) = if self.parts.len() > 1 {
+        let (standard, contribution) = if self.parts.len() > 1 {
             // Standardised or ranked among the documents of training.
             let mut scores = part.matcher.scores(counts, query, None);
             let at = match place {
-                Place::Own(doc) => doc as usize,
-                Place::New(..) => {
+                Place::InModel(doc) => doc as usize,
+                Place::Unseen(..) => {
                     scores.push(score);
                     scores.len() - 1
                 }
@@ -178,11 +178,21 @@ impl Model {
         } else {
             (None, f64::from(score))
         };
-        let n_rest = lines.len().saturating_sub(most);
-        lines.truncate(most);
+        let n_rest = contributions.len().saturating_sub(most);
+        contributions.truncate(most);
         let score = f64::from(score);
-        let rest = score - lines.iter().map(|line| line.value).sum::<f64>();
+        let rest = score - contributions.iter().map(|term| term.value).sum::<f64>();
         let method = part.params.name().to_owned();
-        PartExplanation { method, weight: part.weight, score, standard, adds, lines, n_rest, rest }
+        let weight = part.weight;
+        PartExplanation {
+            method,
+            weight,
+            score,
+            standard,
+            contribution,
+            contributions,
+            n_rest,
+            rest,
+        }
     }
 }

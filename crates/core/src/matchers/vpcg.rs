@@ -19,7 +19,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_range, check_shape};
 use super::dots::{DocRows, Vectors};
 use super::first_ranking::MOST_FEEDBACK;
 use super::method::{Fitting, Matcher, Method, SavedState};
@@ -29,6 +28,7 @@ use super::walk::ClickGraph;
 use super::{FitReport, StepsReport};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, Response, check_clicks};
 use crate::file::TensorsWriter;
+use crate::params::check::{check_range, check_shape};
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
@@ -36,11 +36,11 @@ use crate::{Result, Run};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vpcg {
-    /// How often vectors go from queries to documents and back.
+    /// Number of propagations from queries to documents and back.
     pub iterations: usize,
-    /// How many words each vector keeps.
+    /// Maximum number of words per vector.
     pub terms: usize,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
 }
 
@@ -62,8 +62,8 @@ impl Method for Vpcg {
         Ok((Box::new(propagated), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let tensors = kept.tensors()?;
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = state.tensors()?;
         let n_terms = counts.n_terms();
         let read = |name: &str, n_rows: usize| {
             let matrix = tensors.csr(name)?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lexical::{Lexical, QuerySide, weigh};
 use super::method::{Matcher, Method, SavedState};
 use crate::Result;
-use crate::features::{Counts, NewDocuments, idf};
+use crate::features::{Counts, UnseenCounts, idf};
 use crate::sparse::Csr;
 
 /// Parameters of the vector space model: there are none.
@@ -15,11 +15,11 @@ use crate::sparse::Csr;
 pub struct Vsm {}
 
 impl Method for Vsm {
-    fn restore(&self, counts: &Counts, _kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, _: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         Ok(Box::new(self.fit(counts)?))
     }
 
-    fn fold_in(&self, counts: &Counts, new: &NewDocuments) -> Result<Option<Box<dyn Matcher>>> {
+    fn fold_in(&self, counts: &Counts, new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
         Ok(Some(Box::new(self.fit_text(&new.docs, idf(counts))?)))
     }
 

@@ -15,7 +15,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_range, check_share_below_one};
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::Varied;
 use super::sparse_vector::summed;
@@ -23,6 +22,7 @@ use super::{Contribution, FitReport, StepsReport};
 use crate::Result;
 use crate::features::{Counts, QueryTerms, check_clicks};
 use crate::file::TensorsWriter;
+use crate::params::check::{check_range, check_share_below_one};
 use crate::sparse::Csr;
 
 /// Parameters of the random walk.
@@ -75,9 +75,9 @@ impl Method for Walk {
         Ok((Box::new(walker), FitReport::Steps(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let graph = ClickGraph::of(&counts.clicks)?;
-        let scores = if self.precompute { Some(kept.tensors()?.csr("scores")?) } else { None };
+        let scores = if self.precompute { Some(state.tensors()?.csr("scores")?) } else { None };
         Ok(Box::new(Walker { params: self.clone(), graph, scores }))
     }
 

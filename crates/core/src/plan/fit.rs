@@ -3,7 +3,7 @@
 
 use std::ops::Deref;
 
-use super::{MOST, MOST_PAIRS, Plan, Rates, Shape};
+use super::{FitShape, MOST, MOST_PAIRS, Plan, Rates};
 use crate::linalg::{PANEL, SvdParams, svd_bytes};
 
 /// Latent columns of one pass through the factors.
@@ -38,7 +38,7 @@ pub struct Fit<'a> {
     /// The name of the method.
     pub(crate) method: &'a str,
     /// The shape, limited so that bytes fit into numbers.
-    pub(crate) shape: Shape,
+    pub(crate) shape: FitShape,
     /// Pairs of R̃: those of the log and the negatives drawn for them.
     pub(crate) pairs: u64,
     /// The rates of the machine, if known.
@@ -50,9 +50,9 @@ pub struct Fit<'a> {
 }
 
 impl Deref for Fit<'_> {
-    type Target = Shape;
+    type Target = FitShape;
 
-    fn deref(&self) -> &Shape {
+    fn deref(&self) -> &FitShape {
         &self.shape
     }
 }
@@ -60,7 +60,7 @@ impl Deref for Fit<'_> {
 impl<'a> Fit<'a> {
     pub(crate) fn new(
         method: &'a str,
-        shape: &Shape,
+        shape: &FitShape,
         rates: Option<&'a Rates>,
         limit: u64,
         advice: String,

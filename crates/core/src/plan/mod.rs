@@ -26,10 +26,10 @@ const MOST_PAIRS: u64 = 1 << 52;
 
 /// The size of the data and the model of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct FitShape {
     /// Training queries.
     pub n_queries: u64,
-    /// Documents.
+    /// Number of documents.
     pub n_docs: u64,
     /// Query features.
     pub d_x: u64,
@@ -54,7 +54,7 @@ pub struct Shape {
 /// The memory, disk and time of one fit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
-    /// The method.
+    /// Method that is planned.
     pub method: String,
     /// The memory in use at the peak: description and bytes.
     pub lines: Vec<(String, u64)>,
@@ -73,7 +73,7 @@ pub struct Plan {
     pub(crate) advice: String,
 }
 
-impl Shape {
+impl FitShape {
     /// Refuses impossible shapes.
     pub fn check(&self) -> Result<()> {
         for (name, value) in [
@@ -102,9 +102,9 @@ impl Shape {
     }
 
     /// The shape with upper limits, so that bytes fit into a number.
-    fn clamped(&self) -> Shape {
+    fn clamped(&self) -> FitShape {
         let (rows, nnz) = (|n: u64| n.min(MOST_ROWS), |nnz: u64| nnz.min(MOST_PAIRS));
-        Shape {
+        FitShape {
             n_queries: rows(self.n_queries),
             n_docs: rows(self.n_docs),
             d_x: rows(self.d_x),

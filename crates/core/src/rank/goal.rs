@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FeatureTable;
 use crate::eval::{Measure, Ties, Variant};
-use crate::ranking::Hit;
+use crate::ranking::{Hit, unsigned_zero};
 use crate::sparse::Row;
 
 /// A measure and its variant.
@@ -65,8 +65,7 @@ impl Goal {
 /// The places of `scores`, best first; equal scores are ordered by `ties`, NaN is last.
 pub fn order(scores: &[f64], docs: &[String], ties: Ties) -> Vec<u32> {
     let mut order: Vec<u32> = (0..scores.len() as u32).collect();
-    // Adding zero makes −0 the same score as 0.
-    let key = |doc: u32| match scores[doc as usize] + 0.0 {
+    let key = |doc: u32| match unsigned_zero(scores[doc as usize]) {
         score if score.is_nan() => f64::NEG_INFINITY,
         score => score,
     };

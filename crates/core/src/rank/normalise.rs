@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FeatureTable;
 
-/// How the values of a feature are scaled.
+/// Scaling of the values of a feature.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -43,13 +43,13 @@ pub enum Over {
     All,
 }
 
-/// How features are normalised.
+/// Normalisation of features.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Normalisation {
-    /// How values are scaled.
+    /// Scaling of values.
     pub scale: Scale,
-    /// Which rows are normalised together.
+    /// Rows that are normalised together.
     pub over: Over,
 }
 

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// A fitted scorer with everything it needs to score a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranker {
-    /// The manifest.
+    /// Manifest of the ranker folder.
     pub about: RankerAbout,
     normaliser: Normaliser,
     scorer: Scorer,
@@ -37,7 +37,7 @@ pub struct RankerAbout {
     /// Whether features that a row does not name are missing, instead of 0.
     #[serde(default)]
     pub absent_is_missing: bool,
-    /// How features are normalised.
+    /// Normalisation of features.
     pub normalisation: Normalisation,
     /// The measure on validation.
     pub goal: Goal,

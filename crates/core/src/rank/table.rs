@@ -136,7 +136,7 @@ impl FeatureTable {
     }
 
     /// Reorders `scores`, one per row of this table, to the order in which the rows were added.
-    pub fn as_added<T: Copy + Default>(&self, scores: &[T]) -> Vec<T> {
+    pub fn in_input_order<T: Copy + Default>(&self, scores: &[T]) -> Vec<T> {
         let mut sorted = vec![T::default(); scores.len()];
         for (&place, &score) in self.places.iter().zip(scores) {
             sorted[place] = score;
@@ -146,7 +146,7 @@ impl FeatureTable {
 
     /// Reorders `scores`, one per row in the order in which the rows were added, to the order of
     /// the rows of this table.
-    pub fn from_added<T: Copy>(&self, scores: &[T]) -> Vec<T> {
+    pub fn from_input_order<T: Copy>(&self, scores: &[T]) -> Vec<T> {
         self.places.iter().map(|&place| scores[place]).collect()
     }
 
@@ -422,7 +422,7 @@ mod tests {
         let table = builder.finish();
         assert_eq!(table.docs(), ["1", "3", "2"]);
         assert_eq!((table.rows_of(0), table.rows_of(1)), (0..2, 2..3));
-        assert_eq!(table.as_added(table.grades()), [0.0, 1.0, 2.0]);
+        assert_eq!(table.in_input_order(table.grades()), [0.0, 1.0, 2.0]);
         assert_eq!((table.weight(1), table.weight(2)), (3.0, 2.0));
         let second = table.of_queries(&[1]);
         assert_eq!((second.docs(), second.n_rows()), (&["2".to_owned()][..], 1));
@@ -430,7 +430,7 @@ mod tests {
         let both = FeatureTable::joined(&[&second, &table]);
         assert_eq!(both.queries(), ["y", "x", "y"]);
         assert_eq!(both.docs(), ["2", "1", "3", "2"]);
-        assert_eq!(both.as_added(both.grades()), [1.0, 0.0, 1.0, 2.0]);
+        assert_eq!(both.in_input_order(both.grades()), [1.0, 0.0, 1.0, 2.0]);
         assert_eq!(both.weights().unwrap(), [2.0, 1.0, 3.0, 2.0]);
         let (other, lacking) = table.with_features(&["b".into(), "c".into(), "a".into()]);
         assert_eq!((lacking, other.row(1)[2]), (vec!["c".to_owned()], 2.0));

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::normalise::{Normalisation, Normaliser};
 use super::ranker::{LearntFrom, Ranker, RankerAbout};
+use super::scorer::or_zero;
 use super::{FeatureTable, Goal, RankParams, RankReport, Training};
 use crate::random::Random;
 use crate::{Error, Result, Run};
@@ -13,7 +14,7 @@ use crate::{Error, Result, Run};
 pub struct RankSetup {
     /// The method and its parameters.
     pub params: RankParams,
-    /// How features are normalised.
+    /// Normalisation of features.
     pub normalisation: Normalisation,
     /// The measure on validation, and the objective of methods that learn a measure.
     pub goal: Goal,
@@ -32,7 +33,7 @@ impl RankSetup {
         check(table)?;
         let mut warnings = Vec::new();
         let normaliser = Normaliser::fit(self.normalisation, table);
-        let learnt = normaliser.table(table);
+        let mut learnt = normaliser.table(table);
         if let Some(validation) = validation
             && !validation.names().iter().any(|name| table.names().contains(name))
         {
@@ -48,8 +49,13 @@ impl RankSetup {
             }
             normaliser.table(&aligned)
         });
-        let missing = learnt.values().iter().filter(|value| value.is_nan()).count();
-        if self.params.is_linear() && missing > 0 {
+        let missing = match self.params.is_linear() {
+            true => learnt.values().iter().filter(|value| value.is_nan()).count(),
+            false => 0,
+        };
+        if missing > 0 {
+            // Once, or every fit of linear weights would copy the table.
+            learnt = learnt.with_values(learnt.values().iter().map(|&v| or_zero(v)).collect());
             warnings.push(format!(
                 "{missing} of {} values are missing and count as 0 (after normalisation)",
                 learnt.values().len()

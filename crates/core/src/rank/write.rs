@@ -76,7 +76,7 @@ fn rows(table: &FeatureTable) -> impl Iterator<Item = (usize, usize)> {
     for (query, rows) in table.by_query().enumerate() {
         query_of[rows].fill(query);
     }
-    let order = table.as_added(&(0..table.n_rows()).collect::<Vec<_>>());
+    let order = table.in_input_order(&(0..table.n_rows()).collect::<Vec<_>>());
     order.into_iter().map(move |row| (query_of[row], row))
 }
 

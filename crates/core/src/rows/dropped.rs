@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::counted;
+
 /// Dropped rows or pairs of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// The reason.
+    /// Reason for dropping the rows.
     pub why: String,
-    /// How many.
+    /// Number of rows or pairs.
     pub count: u64,
     /// Messages about the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +46,7 @@ impl Dropped {
         let mut sentence = if what.is_empty() {
             format!("{} {}: dropped", self.count, self.why)
         } else {
-            format!("{} {what} dropped: {}", self.count, self.why)
+            format!("{} dropped: {}", counted(self.count, what), self.why)
         };
         if let Some(first) = self.samples.first().filter(|_| samples) {
             sentence.push_str(&format!(", for example {first}"));

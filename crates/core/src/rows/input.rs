@@ -26,7 +26,7 @@ const HEAD: u64 = 2 << 20;
 /// Bytes from which the format is detected.
 const OPENING: usize = 1 << 14;
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compression {
     Gzip,

@@ -15,7 +15,7 @@ use super::role::Role;
 use super::row::{Row, RowSource};
 use super::smart::Smart;
 use super::table::Table;
-use super::trec::Trec;
+use super::trec_documents::Trec;
 use crate::{Error, Result, Run};
 
 /// Reads `input` as the table of `role` that `table` describes; an error if `format` has no tables

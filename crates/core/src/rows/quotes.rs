@@ -7,7 +7,7 @@
 
 /// The state of the parser before a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum QuoteState {
     FieldStart,
     Plain,
     Quoted,
@@ -18,7 +18,7 @@ enum State {
 /// Follows the quotation marks of a CSV file.
 #[derive(Debug)]
 pub(super) struct Quotes {
-    state: State,
+    state: QuoteState,
     /// The current line, and that of the last opening quote, counted from one.
     line: u64,
     opened: u64,
@@ -38,7 +38,7 @@ pub(super) enum StrayQuote {
 
 impl Quotes {
     pub(super) fn new() -> Self {
-        Quotes { state: State::FieldStart, line: 1, opened: 1, ended: false, torn: None }
+        Quotes { state: QuoteState::FieldStart, line: 1, opened: 1, ended: false, torn: None }
     }
 
     /// Processes the next bytes of the file; none means its end.
@@ -46,21 +46,21 @@ impl Quotes {
         self.ended |= bytes.is_empty();
         for &byte in bytes {
             self.state = match (self.state, byte) {
-                (State::FieldStart, b'"') => {
+                (QuoteState::FieldStart, b'"') => {
                     self.opened = self.line;
-                    State::Quoted
+                    QuoteState::Quoted
                 }
-                (State::Quoted, b'"') => State::Closed,
-                (State::Closed, b'"') | (State::Quoted, _) => State::Quoted,
-                (_, b',' | b'\n') => State::FieldStart,
-                (State::Closed, b'\r') => State::Plain,
-                (State::Closed, _) => {
+                (QuoteState::Quoted, b'"') => QuoteState::Closed,
+                (QuoteState::Closed, b'"') | (QuoteState::Quoted, _) => QuoteState::Quoted,
+                (_, b',' | b'\n') => QuoteState::FieldStart,
+                (QuoteState::Closed, b'\r') => QuoteState::Plain,
+                (QuoteState::Closed, _) => {
                     if self.opened < self.line && self.torn.is_none() {
                         self.torn = Some((self.opened, self.line));
                     }
-                    State::Plain
+                    QuoteState::Plain
                 }
-                (State::FieldStart | State::Plain, _) => State::Plain,
+                (QuoteState::FieldStart | QuoteState::Plain, _) => QuoteState::Plain,
             };
             self.line += u64::from(byte == b'\n');
         }
@@ -71,7 +71,7 @@ impl Quotes {
         // The bytes may be read far ahead of the current row.
         match self.torn.filter(|(opened, _)| *opened < line) {
             Some((opened, closed)) => Some(StrayQuote::Torn(opened, closed)),
-            None if self.ended && self.state == State::Quoted => {
+            None if self.ended && self.state == QuoteState::Quoted => {
                 Some(StrayQuote::Unclosed(self.opened))
             }
             None => None,

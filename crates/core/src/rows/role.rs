@@ -1,6 +1,6 @@
 //! The roles of tables and of their columns.
 
-/// What the rows of a table are.
+/// Role of a table: the kind of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Clicks,

@@ -15,7 +15,7 @@ use crate::{Error, Result, Run};
 
 use super::inputs::{FeatureInputs, sources};
 
-/// How training queries are split into folds.
+/// Cross-fitting: folds of the training queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CrossFit {
     /// The number of folds; every fold costs a fit of every model.

@@ -22,7 +22,7 @@ use crate::{Error, Result, Run};
 /// Rankers to fit, and how.
 #[derive(Clone, Copy)]
 pub struct Rankers<'a> {
-    /// The rankers.
+    /// Rankers to fit, each to the same features.
     pub specs: &'a [RankerSpec],
     /// The parameters that they share.
     pub stacking: &'a Stacking,

@@ -11,9 +11,9 @@ use crate::rank::features::{
 use crate::training::fit_all;
 use crate::{Result, Run};
 
-/// Which features are computed, and from what.
+/// Features to compute, and their inputs.
 pub struct FeatureParams<'a> {
-    /// How text is analysed and counted.
+    /// Analysis and counting of text.
     pub preparation: &'a Preparation,
     /// Models to fit, by name.
     pub models: &'a [(String, Params)],

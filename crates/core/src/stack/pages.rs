@@ -14,10 +14,10 @@ use crate::rank::features::{Group, QueryDocs, extract};
 use crate::rank::{FeatureTable, TableBuilder};
 use crate::{Error, Result, Run};
 
-/// How result pages become rows.
+/// Parameters of feature rows from impressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageParams {
-    /// How queries are split into folds.
+    /// Folds of the queries.
     pub fit: CrossFit,
     /// The maximum number of different pages per query: those shown most often.
     pub pages: usize,

@@ -11,14 +11,14 @@ use crate::{Error, Result};
 /// A ranker of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankerSpec {
-    /// Its name.
+    /// Name of its row in the comparison.
     pub name: String,
     /// Its features: groups, models and names of features, or `all`; a minus before a name excludes
     /// it. Empty means all.
     pub features: Vec<String>,
     /// The method and its parameters.
     pub params: RankParams,
-    /// How features are normalised. By default, linear methods get standardised features and trees
+    /// Normalisation of features. By default, linear methods get standardised features and trees
     /// get them as they are.
     pub normalisation: Option<Normalisation>,
 }
@@ -78,7 +78,7 @@ impl RankerSpec {
         })
     }
 
-    /// How its features are normalised.
+    /// Normalisation of its features.
     pub(super) fn normalisation(&self) -> Normalisation {
         // Over all rows: a score must not depend on the other candidates.
         let alike = Normalisation { scale: Scale::ZScore, over: Over::All };
@@ -113,7 +113,7 @@ pub struct Stacking {
     pub cross_folds: usize,
     /// Maximum number of training queries; a random sample if there are more.
     pub queries: usize,
-    /// If all documents are ranked, the ranker re-ranks the best so many of every model; the rest follows in the order of BM25.
+    /// If all documents are ranked, the ranker re-ranks this many of the best documents of every model; the rest follows in the order of BM25.
     pub depth: usize,
     /// Groups of features: bm25, vsm, lm, lm-jm, proximity, length, url, clicks, fields, models; a minus before one excludes it. Empty means all.
     pub groups: Vec<String>,

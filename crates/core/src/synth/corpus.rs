@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use self::draw::Planted;
 use super::raw::{DOCUMENTS, RawFolder, TOPICS};
 use super::weblog::names;
-use crate::data::{DatasetAbout, DatasetWriter, Document, Evidence};
+use crate::data::{DatasetAbout, DatasetWriter, Document, RelevanceSource};
 use crate::file::Output;
 use crate::sparse::Csr;
 use crate::{Error, Result, Run};
@@ -63,7 +63,7 @@ impl Corpus {
         let planted = Planted::new(self);
         write_topics(&planted, Output::create(&writer.path(TOPICS))?)?;
         self.each_document(&planted, run, |document| writer.document(&document))?;
-        let mut about = DatasetAbout::as_given(Evidence::Judgments);
+        let mut about = DatasetAbout::as_given(RelevanceSource::Judgments);
         about.split.seed = self.seed;
         about.report.push(format!(
             "synthetic corpus of {} documents in {} classes with {} planted topics ({} of them shared) \

@@ -1,6 +1,6 @@
 //! The engine of the demo's result pages: our own BM25.
 
-use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
+use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Query, RelevanceSource};
 use crate::features::{Counts, Preparation};
 use crate::matchers::Params;
 use crate::ranking::{tie_rank, top_k};
@@ -18,7 +18,7 @@ pub fn bm25(documents: &[Document], queries: &[String], k: usize) -> Result<Vec<
     }
     documents.iter().try_for_each(|document| writer.document(document))?;
     let none = Csr::empty(queries.len(), documents.len());
-    let about = DatasetAbout::as_given(Evidence::Judgments);
+    let about = DatasetAbout::as_given(RelevanceSource::Judgments);
     writer.finish(&none, &none, &none, &[], about)?;
     let dataset = Dataset::open(&path)?;
     let run = Run::silent();

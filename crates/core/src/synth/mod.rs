@@ -10,4 +10,4 @@ mod synthetic;
 pub mod weblog;
 mod zipf;
 
-pub use synthetic::{Synthetic, SyntheticLog, import_of};
+pub use synthetic::{Synthetic, SyntheticLog, import};

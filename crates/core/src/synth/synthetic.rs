@@ -16,10 +16,10 @@ use crate::{Error, Result, Run};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Synthetic {
-    /// Which log.
+    /// Kind of log.
     pub log: SyntheticLog,
     /// Multiplies the number of queries, documents and words (or searches).
-    #[serde(default = "whole")]
+    #[serde(default = "default_scale")]
     pub scale: f64,
     /// Seed of everything drawn.
     #[serde(default = "one")]
@@ -28,32 +28,24 @@ pub struct Synthetic {
     #[serde(default)]
     pub events: bool,
     /// Demo log: the examination propensity of position i is i^−bias.
-    #[serde(default)]
     pub bias: Option<f64>,
     /// Demo log: the share of results replaced by a relevant page.
-    #[serde(default)]
     pub explore: Option<f64>,
     /// Demo log: the share of result pages shown in random order.
-    #[serde(default)]
     pub shuffle: Option<f64>,
     /// Corpus with planted topics: the number of documents.
-    #[serde(default)]
     pub documents: Option<usize>,
     /// Corpus with planted topics: the size of the vocabulary.
-    #[serde(default)]
     pub terms: Option<usize>,
     /// Corpus with planted topics: the number of topics.
-    #[serde(default)]
     pub topics: Option<usize>,
     /// Corpus with planted topics: the average number of words of a document.
-    #[serde(default)]
     pub length: Option<f64>,
     /// Corpus with planted topics: the number of classes.
-    #[serde(default)]
     pub classes: Option<usize>,
 }
 
-fn whole() -> f64 {
+fn default_scale() -> f64 {
     1.0
 }
 
@@ -61,7 +53,7 @@ fn one() -> u64 {
     1
 }
 
-/// Which synthetic log.
+/// Kind of synthetic log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyntheticLog {
@@ -87,7 +79,7 @@ impl Synthetic {
     pub fn new(log: SyntheticLog) -> Self {
         Synthetic {
             log,
-            scale: whole(),
+            scale: default_scale(),
             seed: one(),
             events: false,
             bias: None,
@@ -124,7 +116,7 @@ impl Synthetic {
         let work = tempfile::tempdir().map_err(Error::io("create", &std::env::temp_dir()))?;
         let raw = work.path().join("log");
         self.write_raw(&raw, false, run)?;
-        Ok(import_of(&raw, self.events).run(target, force, run)?.about)
+        Ok(import(&raw, self.events).run(target, force, run)?.about)
     }
 
     /// Writes the files of the log before its import to `target`.
@@ -153,7 +145,7 @@ impl Synthetic {
             (topics, "classes", count(self.classes)),
         ] {
             if let Some(value) = value.filter(|_| log != self.log) {
-                let expected = format!("nothing: it is for the {owner} log alone");
+                let expected = format!("no value: it applies only to log = {owner:?}");
                 return Err(Error::parameter(name, value, &expected));
             }
         }
@@ -168,10 +160,10 @@ impl Synthetic {
 
     /// The import of its files.
     pub fn import(&self, raw: &Path) -> Import {
-        let whole = import_of(raw, self.events);
+        let import = import(raw, self.events);
         match self.log {
-            SyntheticLog::Topics => Import { documents: whole.documents, ..Import::default() },
-            _ => whole,
+            SyntheticLog::Topics => Import { documents: import.documents, ..Import::default() },
+            _ => import,
         }
     }
 
@@ -183,14 +175,14 @@ impl Synthetic {
         if !(self.scale.is_finite() && self.scale > 0.0) {
             return Err(Error::parameter("scale", self.scale, "a number above 0"));
         }
-        let whole = Corpus::default();
+        let defaults = Corpus::default();
         let scaled = |n: usize| (n as f64 * self.scale).round() as usize;
         Ok(Corpus {
-            documents: scaled(self.documents.unwrap_or(whole.documents)),
-            terms: scaled(self.terms.unwrap_or(whole.terms)),
-            topics: self.topics.unwrap_or(whole.topics),
-            length: self.length.unwrap_or(whole.length),
-            classes: self.classes.unwrap_or(whole.classes),
+            documents: scaled(self.documents.unwrap_or(defaults.documents)),
+            terms: scaled(self.terms.unwrap_or(defaults.terms)),
+            topics: self.topics.unwrap_or(defaults.topics),
+            length: self.length.unwrap_or(defaults.length),
+            classes: self.classes.unwrap_or(defaults.classes),
             seed: self.seed,
         })
     }
@@ -201,20 +193,20 @@ impl Synthetic {
             let expected = "a number from 0.17 to 100 for the demo log";
             return Err(Error::parameter("scale", self.scale, expected));
         }
-        let whole = Demo::default();
+        let defaults = Demo::default();
         let scaled = |n: usize| ((n as f64 * self.scale).round() as usize).max(1);
         Ok(Demo {
             // Every concept needs two documents.
-            documents: scaled(whole.documents).max(2 * whole.concepts),
-            queries: scaled(whole.queries),
-            unseen: scaled(whole.unseen),
-            searches: scaled(whole.searches),
-            judged: scaled(whole.judged),
-            bias: self.bias.unwrap_or(whole.bias),
-            explored: self.explore.unwrap_or(whole.explored),
-            shuffled: self.shuffle.unwrap_or(whole.shuffled),
+            documents: scaled(defaults.documents).max(2 * defaults.concepts),
+            queries: scaled(defaults.queries),
+            unseen: scaled(defaults.unseen),
+            searches: scaled(defaults.searches),
+            judged: scaled(defaults.judged),
+            bias: self.bias.unwrap_or(defaults.bias),
+            explored: self.explore.unwrap_or(defaults.explored),
+            shuffled: self.shuffle.unwrap_or(defaults.shuffled),
             seed: self.seed,
-            ..whole
+            ..defaults
         })
     }
 }
@@ -225,7 +217,7 @@ fn engine(documents: &[Document], queries: &[String]) -> Result<Vec<Vec<u32>>> {
 }
 
 /// The import of the files of a synthetic log.
-pub fn import_of(raw: &Path, events: bool) -> Import {
+pub fn import(raw: &Path, events: bool) -> Import {
     let table = |name: &str| Some(Table::new(raw.join(name)));
     Import {
         clicks: table(CLICKS).filter(|_| !events),

@@ -30,7 +30,7 @@ use self::shape::{LEAST_CLICKS, Size};
 use self::text::Page;
 use super::raw::{CLICKS, DOCUMENTS, EVENTS, EVENTS_HEADER, JUDGMENTS, PERIOD, RawFolder, START};
 use crate::data::{
-    DatasetAbout, DatasetSize, DatasetWriter, Document, Evidence, Query, SplitAbout, SplitBy,
+    DatasetAbout, DatasetSize, DatasetWriter, Document, Query, RelevanceSource, SplitAbout, SplitBy,
 };
 use crate::sparse::Csr;
 use crate::{Result, Run};
@@ -55,7 +55,7 @@ impl Weblog {
             sources: Vec::new(),
             split: SplitAbout { by: SplitBy::Judgments, seed: self.seed, shares: (0.5, 0.5) },
             min_clicks: Some(LEAST_CLICKS),
-            evidence: Evidence::Judgments,
+            evidence: RelevanceSource::Judgments,
             events: None,
             task: None,
             report: vec![

@@ -175,6 +175,7 @@ fn cut_to_length(word: &str) -> (&str, bool) {
 }
 
 /// The last few terms, and the n-grams they make.
+#[derive(Default)]
 struct Ngrams {
     word_ngrams: usize,
     char_ngrams: Option<CharNgrams>,
@@ -193,11 +194,7 @@ impl Ngrams {
         Ngrams {
             word_ngrams: params.word_ngrams,
             char_ngrams: params.char_ngrams,
-            recent: String::new(),
-            starts: Vec::new(),
-            marked: String::new(),
-            bounds: Vec::new(),
-            gram: String::new(),
+            ..Ngrams::default()
         }
     }
 

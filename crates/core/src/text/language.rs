@@ -71,63 +71,49 @@ pub(super) enum Apostrophe {
     Cut,
 }
 
+/// Every language in the order of the variants, its code and its stemmer.
+const LANGUAGES: [(Language, &str, Option<Algorithm>); 20] = [
+    (Language::En, "en", Some(Algorithm::English)),
+    (Language::Ar, "ar", Some(Algorithm::Arabic)),
+    (Language::Da, "da", Some(Algorithm::Danish)),
+    (Language::De, "de", Some(Algorithm::German)),
+    (Language::El, "el", Some(Algorithm::Greek)),
+    (Language::Es, "es", Some(Algorithm::Spanish)),
+    (Language::Fi, "fi", Some(Algorithm::Finnish)),
+    (Language::Fr, "fr", Some(Algorithm::French)),
+    (Language::Hu, "hu", Some(Algorithm::Hungarian)),
+    (Language::It, "it", Some(Algorithm::Italian)),
+    (Language::Nl, "nl", Some(Algorithm::Dutch)),
+    (Language::No, "no", Some(Algorithm::Norwegian)),
+    (Language::Pt, "pt", Some(Algorithm::Portuguese)),
+    (Language::Ro, "ro", Some(Algorithm::Romanian)),
+    (Language::Ru, "ru", Some(Algorithm::Russian)),
+    (Language::Sv, "sv", Some(Algorithm::Swedish)),
+    (Language::Ta, "ta", Some(Algorithm::Tamil)),
+    (Language::Tr, "tr", Some(Algorithm::Turkish)),
+    (Language::Zh, "zh", None),
+    (Language::None, "none", None),
+];
+
 impl Language {
     /// Every language, English first, `none` last.
-    pub const ALL: [Language; 20] = [
-        Language::En,
-        Language::Ar,
-        Language::Da,
-        Language::De,
-        Language::El,
-        Language::Es,
-        Language::Fi,
-        Language::Fr,
-        Language::Hu,
-        Language::It,
-        Language::Nl,
-        Language::No,
-        Language::Pt,
-        Language::Ro,
-        Language::Ru,
-        Language::Sv,
-        Language::Ta,
-        Language::Tr,
-        Language::Zh,
-        Language::None,
-    ];
+    pub const ALL: [Language; LANGUAGES.len()] = {
+        let mut all = [Language::None; LANGUAGES.len()];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = LANGUAGES[i].0;
+            i += 1;
+        }
+        all
+    };
 
     /// The ISO 639-1 code, or `none`.
     pub fn code(self) -> &'static str {
-        // In the order of the variants.
-        const CODES: [&str; 20] = [
-            "en", "ar", "da", "de", "el", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ro",
-            "ru", "sv", "ta", "tr", "zh", "none",
-        ];
-        CODES[self as usize]
+        LANGUAGES[self as usize].1
     }
 
     pub(super) fn stemmer(self) -> Option<Algorithm> {
-        match self {
-            Language::En => Some(Algorithm::English),
-            Language::Ar => Some(Algorithm::Arabic),
-            Language::Da => Some(Algorithm::Danish),
-            Language::De => Some(Algorithm::German),
-            Language::El => Some(Algorithm::Greek),
-            Language::Es => Some(Algorithm::Spanish),
-            Language::Fi => Some(Algorithm::Finnish),
-            Language::Fr => Some(Algorithm::French),
-            Language::Hu => Some(Algorithm::Hungarian),
-            Language::It => Some(Algorithm::Italian),
-            Language::Nl => Some(Algorithm::Dutch),
-            Language::No => Some(Algorithm::Norwegian),
-            Language::Pt => Some(Algorithm::Portuguese),
-            Language::Ro => Some(Algorithm::Romanian),
-            Language::Ru => Some(Algorithm::Russian),
-            Language::Sv => Some(Algorithm::Swedish),
-            Language::Ta => Some(Algorithm::Tamil),
-            Language::Tr => Some(Algorithm::Turkish),
-            Language::Zh | Language::None => None,
-        }
+        LANGUAGES[self as usize].2
     }
 
     /// The stop words for words that are not Han; for Han words they are Chinese in every language but

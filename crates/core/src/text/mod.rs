@@ -22,3 +22,4 @@ pub use fold::query_identity;
 pub use language::Language;
 pub use params::{AnalyzerParams, CharNgrams};
 pub use vocabulary::Vocabulary;
+pub use words::is_unspaced;

@@ -13,7 +13,7 @@ const MAX_WORD_NGRAMS: usize = 5;
 /// The longest character n-gram.
 const MAX_CHAR_NGRAMS: usize = 16;
 
-/// How text is turned into terms; stored with every model.
+/// Parameters of text analysis; stored with every model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AnalyzerParams {

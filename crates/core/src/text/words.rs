@@ -187,7 +187,8 @@ fn is_han(c: char) -> bool {
         | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFD}')
 }
 
-fn is_unspaced(c: char) -> bool {
+/// Whether `c` belongs to a script without spaces that is indexed as bigrams (not Han).
+pub fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3041}'..='\u{309F}' // hiragana
         | '\u{E00}'..='\u{EFF}' // Thai, Lao

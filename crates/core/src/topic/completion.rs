@@ -12,7 +12,7 @@ use crate::{Result, Run};
 /// infinite.
 pub const LEAST: f64 = 1e-12;
 
-/// How well held-out words were predicted.
+/// Predictive quality on held-out words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Completion {
     /// exp(−mean of ln p) over the predicted tokens.

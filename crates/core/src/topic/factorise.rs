@@ -99,7 +99,7 @@ impl Factorise {
         mut after_sweep: impl FnMut(usize, &Topics, &Dense) -> Result<()>,
         run: &Run<'_>,
     ) -> Result<Factors> {
-        let mut state = State::new(self, corpus, run)?;
+        let mut state = FactoriseState::new(self, corpus, run)?;
         let mut sweeps: Vec<Sweep> = Vec::with_capacity(self.sweeps);
         let mut converged = false;
         for sweep in 0..self.sweeps {
@@ -125,7 +125,7 @@ impl Factorise {
 }
 
 /// The factors during a fit.
-pub(super) struct State<'a> {
+pub(super) struct FactoriseState<'a> {
     how: &'a Factorise,
     corpus: &'a Corpus,
     pub topics: Topics,
@@ -136,7 +136,7 @@ pub(super) struct State<'a> {
     momentum: Option<Momentum>,
 }
 
-impl<'a> State<'a> {
+impl<'a> FactoriseState<'a> {
     pub fn new(how: &'a Factorise, corpus: &'a Corpus, run: &Run<'_>) -> Result<Self> {
         let width = how.width();
         run.step("initial topics", 0, None)?;
@@ -150,7 +150,8 @@ impl<'a> State<'a> {
         let empty = |n: usize| Csr::empty(corpus.n_terms(), n);
         let own = (0..corpus.n_classes()).map(|_| empty(how.own)).collect();
         let topics = Topics { shared: empty(how.shared), own };
-        let mut state = State { how, corpus, topics, weights, grams: Vec::new(), momentum: None };
+        let mut state =
+            FactoriseState { how, corpus, topics, weights, grams: Vec::new(), momentum: None };
         if how.kind == FactorKind::Nmf && !state.start_with_parts(run)? {
             // There are fewer parts than topics: the other topics start with documents.
             let (topics, parts) = (state.topics.clone(), state.weights.values().to_vec());

@@ -27,7 +27,7 @@ const TOLERANCE: f32 = 1e-6;
 /// The least ridge, as a share of the largest diagonal entry.
 const LEAST_PIVOT: f64 = 1e-9;
 
-/// Which factorisation: its penalties or constraints.
+/// Kind of factorisation: its penalties or constraints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FactorKind {
     /// RLSI: penalties keep topics sparse and weights small.

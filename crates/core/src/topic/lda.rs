@@ -31,7 +31,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use self::rounds::{initial_gamma, iterate, psi_of, scale_word};
-use self::state::State;
+use self::state::LdaState;
 use super::bags::{BagCorpus, BagTopics, PaddedMatrix, Workspace, scale_to_one};
 use super::simd::{F32x8, copy_in, copy_out, mask};
 use crate::linalg::Dense;
@@ -132,7 +132,7 @@ impl LdaFit {
         let more = PaddedMatrix::bytes(n_docs, self.dim).saturating_mul(4);
         let more = more.saturating_add(PaddedMatrix::bytes(n_terms, self.dim).saturating_mul(3));
         let corpus = BagCorpus::new(docs, more, run.memory_left())?;
-        let mut state = State::start(self, &corpus);
+        let mut state = LdaState::start(self, &corpus);
         let batch = if self.batch == 0 { n_docs } else { self.batch.min(n_docs) };
         let n_batches = n_docs.div_ceil(batch.max(1));
         let steps = (self.iterations * n_batches) as u64;

@@ -2,7 +2,7 @@ use faer::Mat;
 use proptest::prelude::*;
 
 use super::descent::Descent;
-use super::factorise::State;
+use super::factorise::FactoriseState;
 use super::*;
 use crate::linalg::{Dense, dot_f64, symmetric_eigen};
 use crate::oracle::{random_csr, same_at_any_thread_count, sparse};
@@ -112,10 +112,10 @@ proptest! {
         let kind = if non_negative { FactorKind::Nmf } else { SPARSE };
         let how = Factorise { passes: 3, seed, ..factorise(shared, own, kind, 5) };
         let run = Run::silent();
-        let mut state = State::new(&how, &corpus, &run).unwrap();
+        let mut state = FactoriseState::new(&how, &corpus, &run).unwrap();
         // The first topics are not there yet; the first sweep makes them.
         let (mut before, _) = state.sweep(&run).unwrap();
-        let now = |state: &State<'_>| objective(kind, &corpus, &state.topics, &state.weights);
+        let now = |state: &FactoriseState<'_>| objective(kind, &corpus, &state.topics, &state.weights);
         let near = |x: f64| 1e-4 * x.abs() + 1e-4;
         prop_assert!((before - now(&state)).abs() < near(before), "{before} {}", now(&state));
         for _ in 0..4 {

@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// The version of the format.
 pub(super) const FORMAT: u32 = 1;
 
-/// What is tuned. A journal is continued only by the same tuning.
+/// Identity of a tuning. A journal is continued only by the same one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalHeader {
     /// The version of the format.
@@ -45,7 +45,7 @@ pub struct Trial {
     pub one_in: u32,
     /// The mean of the measure on validation, unless the trial failed.
     pub score: Option<f64>,
-    /// Why it failed.
+    /// Error of a failed trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The sweep that validation chose, where there is a choice.

@@ -90,7 +90,7 @@ struct Scheduler<'a, 'j> {
     journal: &'j mut Journal,
     /// Every trial so far, run now or found in the journal.
     planned: Vec<(Map<String, Value>, u32)>,
-    /// How many there will be.
+    /// Number in all.
     total: usize,
 }
 

@@ -17,7 +17,7 @@ pub const MOST_BUDGET: usize = 10_000;
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rung {
-    /// How many settings are tried.
+    /// Number of settings tried.
     pub settings: usize,
     /// Each is fitted to 1/`one_in` of the training queries (or pairs).
     pub one_in: u32,

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// The preparation of the text, and the models by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// How text is read.
+    /// Preparation of text and clicks.
     pub preparation: Preparation,
     /// The models of the mix, each once.
     pub models: Vec<(String, Params)>,

@@ -15,7 +15,7 @@ use crate::random::Random;
 use crate::training::check_models;
 use crate::{Error, Result};
 
-/// How the space is searched.
+/// Search strategy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
     /// Every combination.
@@ -24,7 +24,7 @@ pub enum Search {
     Budget(usize),
 }
 
-/// What to tune, and how.
+/// A tuning task.
 pub struct Tuning<'a> {
     /// The method or mix.
     pub mixture: &'a Mixture,
@@ -32,11 +32,11 @@ pub struct Tuning<'a> {
     pub base: &'a Setting,
     /// The parameters that vary.
     pub space: &'a Space,
-    /// How the space is searched.
+    /// Search strategy.
     pub search: Search,
-    /// What is measured on validation.
+    /// Measure on validation.
     pub measure: Measure,
-    /// Which documents are ranked.
+    /// Documents to rank.
     pub candidates: Candidates,
     /// The variant of the measure.
     pub variant: Variant,

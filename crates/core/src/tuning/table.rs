@@ -18,13 +18,13 @@ const ROUNDS: usize = 2_000;
 pub struct Tuned {
     /// The method or mix.
     pub method: String,
-    /// What was measured on validation.
+    /// Measure on validation.
     pub measure: Measure,
-    /// How many validation queries there are.
+    /// Number of validation queries.
     pub queries: usize,
     /// The keys with more than one value among the trials.
     pub varied: Vec<String>,
-    /// Which of them were drawn on a logarithmic scale.
+    /// Keys drawn on a logarithmic scale.
     pub log: Vec<String>,
     /// Every trial: full fits first, the best at the top, then fits to samples of the data, the
     /// largest sample first, failed trials last.
@@ -58,7 +58,7 @@ pub struct TrialRow {
     pub weights: Vec<f64>,
     /// The warnings of the fit.
     pub warnings: Vec<String>,
-    /// Why it failed.
+    /// Error of a failed trial.
     pub error: Option<String>,
 }
 

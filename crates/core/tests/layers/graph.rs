@@ -17,8 +17,6 @@ pub struct Order {
     /// layer do not import each other. [`OWN_FILE`] stands for what the file of the folder itself
     /// defines and uses; what it passes on (`pub use`) counts as what it is.
     pub layers: &'static [&'static [&'static str]],
-    /// Imports against the order that are known.
-    pub exceptions: &'static [(&'static str, &'static str)],
 }
 
 /// The production code of a crate.
@@ -119,6 +117,27 @@ impl Crate {
         &self.texts
     }
 
+    /// The folders below the crate itself that have modules of their own.
+    pub fn folders(&self) -> BTreeSet<&[String]> {
+        let parents = self.modules.keys().filter_map(|module| module.split_last());
+        parents.map(|(_, folder)| folder).filter(|folder| !folder.is_empty()).collect()
+    }
+
+    /// Modules of `folder` that import each other in circles; its own file does not count.
+    pub fn circles(&self, folder: &[String]) -> Vec<String> {
+        let mut imports = self.imports(folder);
+        imports.retain(|(from, to), _| from != OWN_FILE && to != OWN_FILE);
+        let mut left = self.children(folder);
+        loop {
+            let before = left.len();
+            let free = |from: &String| !imports.keys().any(|(a, b)| a == from && left.contains(b));
+            left = left.iter().filter(|name| !free(name)).cloned().collect();
+            if left.len() == before {
+                return left.into_iter().collect();
+            }
+        }
+    }
+
     /// The modules of `folder`.
     pub fn children(&self, folder: &[String]) -> BTreeSet<String> {
         let inside = self.modules.keys().filter(|module| module.starts_with(folder));
@@ -191,18 +210,11 @@ impl Crate {
         }
         for ((from, to), file) in &imports {
             let (Some(above), Some(below)) = (layer(from), layer(to)) else { continue };
-            let known = order.exceptions.contains(&(from.as_str(), to.as_str()));
-            if below >= above && !known {
+            if below >= above {
                 problems.push(format!(
                     "{}: {from} imports {to}, which is not below it",
                     file.display()
                 ));
-            }
-        }
-        for &(from, to) in order.exceptions {
-            let import = imports.contains_key(&(from.to_owned(), to.to_owned()));
-            if !import || layer(to) < layer(from) {
-                problems.push(format!("the exception {from} → {to} is needed no more: remove it"));
             }
         }
         problems
@@ -262,35 +274,39 @@ mod tests {
 
     #[test]
     fn a_crate_in_order_has_no_problem() {
-        let order = Order { folder: "", layers: &[&["low"], &["high"]], exceptions: &[] };
+        let order = Order { folder: "", layers: &[&["low"], &["high"]] };
         assert_eq!(problems(FILES, &order), [""; 0]);
-        let order = Order { folder: "high", layers: &[&["a"], &["b"]], exceptions: &[] };
+        let order = Order { folder: "high", layers: &[&["a"], &["b"]] };
         assert_eq!(problems(FILES, &order), [""; 0]);
     }
 
     #[test]
     fn an_import_against_the_order_is_found_through_what_is_passed_on() {
-        let order = Order { folder: "high", layers: &[&["b"], &["a"]], exceptions: &[] };
+        let order = Order { folder: "high", layers: &[&["b"], &["a"]] };
         let found = problems(FILES, &order);
         assert!(found[0].contains("b imports a, which is not below it"), "{found:?}");
-        let order = Order { folder: "high", layers: &[&["a", "b"]], exceptions: &[] };
+        let order = Order { folder: "high", layers: &[&["a", "b"]] };
         assert!(problems(FILES, &order)[0].contains("b imports a"));
-        let order = Order { folder: "", layers: &[&["high"], &["low"]], exceptions: &[] };
+        let order = Order { folder: "", layers: &[&["high"], &["low"]] };
         assert!(problems(FILES, &order)[0].contains("high imports low"));
-        let exceptions = &[("high", "low")];
-        let order = Order { folder: "", layers: &[&["high"], &["low"]], exceptions };
-        assert_eq!(problems(FILES, &order), [""; 0]);
+    }
+
+    #[test]
+    fn circles_are_found_in_folders_without_an_order() {
+        let folder = ["high".to_owned()];
+        assert_eq!(krate(FILES).circles(&folder), [""; 0]);
+        let mut files = FILES.to_vec();
+        files[3].1 = "use super::b;\npub struct A;";
+        assert_eq!(krate(&files).circles(&folder), ["a", "b"]);
+        assert!(krate(FILES).folders().contains(&folder[..]));
     }
 
     #[test]
     fn what_is_not_declared_or_not_there_is_found() {
-        let order = Order { folder: "", layers: &[&["low", "gone"]], exceptions: &[] };
+        let order = Order { folder: "", layers: &[&["low", "gone"]] };
         let found = problems(FILES, &order);
         assert!(found[0].contains("names gone, and there is no such module"), "{found:?}");
         assert!(found[1].contains("does not name [\"high\"]"), "{found:?}");
         assert!(found[1].contains("&[\"low\"],\n    &[\"high\"]"), "{found:?}");
-        let exceptions = &[("low", "high")];
-        let order = Order { folder: "", layers: &[&["low"], &["high"]], exceptions };
-        assert!(problems(FILES, &order)[0].contains("is needed no more"));
     }
 }

@@ -63,7 +63,7 @@ pub struct BuildReport {
 /// A model of a new index.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct BuiltModel {
-    /// Its name.
+    /// Name of the model in the index.
     pub name: String,
     /// Its version.
     pub version: String,
@@ -71,7 +71,7 @@ pub struct BuiltModel {
     pub method: String,
     /// Latent dimensions.
     pub dim: Option<usize>,
-    /// How neighbours are found.
+    /// The search for neighbours, if the model has a latent space.
     pub neighbours: Option<String>,
 }
 
@@ -120,7 +120,7 @@ impl IndexBuilder {
         file.commit()?;
         let bytes = bytes_of(&layout.store())
             + bytes_of(&layout.text())
-            + bytes_of(&layout.root.join("images"))
+            + bytes_of(&layout.all_embeddings())
             + bytes_of(&layout.counts());
         staged.publish()?;
         Ok(BuildReport { documents: about.documents, models, rankers, bytes })
@@ -200,7 +200,7 @@ impl IndexBuilder {
         let analyzer = Analyzer::new(&about.reading.analyzer)?;
         let text = TextIndex::create(&layout.text())?;
         let mut writer = text.batch_writer(TEXT_MEMORY)?;
-        let mut loading = store.load()?;
+        let mut loading = store.bulk_load()?;
         let n = dataset.documents.len();
         for first in (0..n).step_by(BLOCK) {
             run.step("indexing text", first as u64, Some(n as u64))?;
@@ -229,7 +229,7 @@ fn check_names(kind: &str, names: &[String]) -> Result<(), Error> {
         check_name(kind, name)?;
         if names[..at].contains(name) {
             return Err(Error::invalid(format!(
-                "two {kind}s are called {name:?}; name them, as in {name}-a"
+                "two {kind}s are called {name:?}; give one another name, as in `{kind} = {name}-2=FOLDER`"
             )));
         }
     }

@@ -92,7 +92,7 @@ impl Engine {
         Ok(state.text.candidates(words, asked.depth, asked.filter.as_ref(), forbidden)?)
     }
 
-    /// How candidates are retrieved for a model: up to `exact_below` documents, by scoring all.
+    /// The retrieval of candidates for a model: up to `exact_below` documents, by scoring all.
     pub(super) fn retrieval<'a>(&self, state: &IndexState, view: &'a ModelView) -> Retrieval<'a> {
         match state.alive <= self.about.exact_below {
             true => Retrieval::Exhaustive,

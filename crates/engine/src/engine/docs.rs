@@ -86,7 +86,7 @@ pub(crate) fn merged(mut chunks: Vec<Arc<Chunk>>, dead: &DocSet) -> Vec<Arc<Chun
     chunks
 }
 
-/// How many of the last chunks to merge, so that the number of small ones grows with the logarithm
+/// The number of last chunks to merge, so that the number of small ones grows with the logarithm
 /// of their documents: while the merged one is at least half as long as the one before, and no
 /// longer than [`CHUNK`].
 fn to_merge(lengths: &[usize]) -> usize {

@@ -126,8 +126,8 @@ fn parts_of(model: &liken::matchers::Model, explained: Explanation) -> Vec<PartE
             lexical,
             weight: part.weight,
             score: part.score,
-            contribution: part.adds,
-            contributions: part.lines.into_iter().map(line).collect(),
+            contribution: part.contribution,
+            contributions: part.contributions.into_iter().map(line).collect(),
             n_rest: part.n_rest,
             rest: part.rest,
         })

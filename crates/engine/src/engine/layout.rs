@@ -1,15 +1,16 @@
 //! The folder of an index.
 //!
 //! ```text
-//! index.json             format, dataset, and how text is read
-//! store.sqlite           documents, their changes, events, judgments, keys, versions of models
-//! text/                  the text index
-//! dataset/               the dataset that the index was built from
-//! models/NAME/VERSION/   a model folder, as training wrote it
-//! images/NAME/VERSION/   the embeddings of the documents, and the lists of the ANN index
-//! rankers/NAME           a ranker folder, or a model of LightGBM
-//! counts/                counts with positions of words, if rankers need them and no model has them
-//! runs/                  runs of other engines, to compare with
+//! index.json                 format, dataset, and how text is read
+//! store.sqlite               documents, their changes, events, judgments, keys, versions of models
+//! text/                      the text index
+//! dataset/                   the dataset that the index was built from
+//! models/NAME/VERSION/       a model folder, as training wrote it
+//! embeddings/NAME/VERSION/   the embeddings of the documents, and the lists of the ANN index
+//!                            (`images/` in indexes of earlier versions)
+//! rankers/NAME               a ranker folder, or a model of LightGBM
+//! counts/                    counts with positions of words, if rankers need them and no model has them
+//! runs/                      runs of other engines, to compare with
 //! ```
 //! Datasets and models never change, so their files are hard links where the file system allows it.
 
@@ -43,9 +44,9 @@ pub struct IndexAbout {
     pub liken: String,
     /// The checksum of the dataset that the index was built from.
     pub dataset: String,
-    /// How many documents that dataset has; they are numbered from 0.
+    /// The number of documents of that dataset; they are numbered from 0.
     pub documents: u32,
-    /// How the text index reads documents.
+    /// The text analysis of the text index.
     pub reading: TextReading,
     /// Up to this many documents every model scores every document, which is exact; beyond, it
     /// asks the text index or the ANN index which ones to score.
@@ -58,10 +59,10 @@ pub(super) fn exact_below() -> usize {
     IndexParams::default().exact_below
 }
 
-/// How the text of documents and queries is read.
+/// The text analysis of documents and queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TextReading {
-    /// How text is cut into terms.
+    /// The analyser.
     pub analyzer: AnalyzerParams,
     /// The fields of a document that are read.
     pub fields: Vec<String>,
@@ -89,7 +90,7 @@ impl TextReading {
 /// The folder of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// Its path.
+    /// Folder of the index.
     pub root: PathBuf,
 }
 
@@ -124,12 +125,18 @@ impl Layout {
         self.root.join("models").join(&model.name).join(&model.version)
     }
 
-    /// The embeddings of the documents under a version of a model.
-    pub fn embeddings(&self, model: &ModelRef) -> PathBuf {
-        self.root.join("images").join(&model.name).join(&model.version)
+    /// The embeddings of the documents under all models. Indexes of earlier versions hold them in `images`.
+    pub fn all_embeddings(&self) -> PathBuf {
+        let earlier = self.root.join("images");
+        if earlier.is_dir() { earlier } else { self.root.join("embeddings") }
     }
 
-    /// The rankers.
+    /// The embeddings of the documents under a version of a model.
+    pub fn embeddings(&self, model: &ModelRef) -> PathBuf {
+        self.all_embeddings().join(&model.name).join(&model.version)
+    }
+
+    /// Folder of the rankers.
     pub fn rankers(&self) -> PathBuf {
         self.root.join("rankers")
     }
@@ -148,7 +155,10 @@ impl Layout {
     pub fn read(&self) -> Result<IndexAbout, Error> {
         let path = self.about();
         let wrong = |what: String| Error::invalid(format!("{}: {what}", self.root.display()));
-        let text = fs::read(&path).map_err(|error| wrong(format!("is not an index: {error}")))?;
+        let text = fs::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => wrong("is not an index: it has no index.json".into()),
+            _ => wrong(format!("is not an index: {error}")),
+        })?;
         let about: IndexAbout = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("index.json is damaged: {error}")))?;
         if about.kind != "index" {
@@ -179,7 +189,7 @@ pub(crate) fn model_folder(path: &Path) -> liken::Result<Folder<ModelAbout>> {
     Folder::open(path, FolderKind::Model)
 }
 
-/// How the text of a model folder was read.
+/// The text analysis of a model folder.
 pub(crate) fn preparation_of(path: &Path) -> liken::Result<Preparation> {
     model_folder(path)?.read_json("preparation.json")
 }

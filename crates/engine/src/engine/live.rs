@@ -17,7 +17,7 @@ use crate::Error;
 use crate::store::Change;
 use crate::text::Writer;
 
-/// How long the first change waits for others, to be applied with them.
+/// The time for which the first change waits for others, to be applied with them.
 const GATHER: Duration = Duration::from_millis(40);
 /// The time from an error to the next attempt.
 const RETRY: Duration = Duration::from_secs(1);

@@ -6,13 +6,24 @@
 //! snapshot.rs   documents, text index and models of one moment, for a request
 //! live.rs       changes that are on disk become the next snapshot
 //! registry.rs   versions of models: load, activate, roll back
-//! served.rs     a model as it is served;  view.rs fold_in.rs  with its unseen documents
+//! served.rs     a loaded model;  view.rs fold_in.rs  with its unseen documents
 //! search.rs     retrieve → match → fuse → re-rank → diversify: resolve.rs query.rs the request,
 //!               candidates.rs retrieval, fuse.rs explain.rs docs.rs
 //! ranking.rs    re-ranking of the candidates by a trained ranker;  rankers.rs opens rankers
 //! rerank.rs     re-ranking of given documents;  embeddings.rs  embeddings and nearest neighbours
 //! ```
-//! Requests are validated by `checks.rs`, the first call of each of these functions.
+//! Requests are validated by `checks.rs`: searches, events and judgments here, documents by the server.
+//!
+//! The path of a written document (`PUT /documents` and its variants):
+//! ```text
+//! server  api/routes/writing.rs → api/documents.rs   key, size, JSON and id, per document
+//! engine  upsert                 waits while search is far behind the writes (503)
+//! store   documents.rs           new number, change of the old and the new version
+//!         writer.rs              group commit: many requests, one transaction, one fsync
+//!                                → the answer: on disk, with the number of the change
+//! engine  live.rs (own thread)   text index, fold_in.rs for every model, next snapshot
+//!                                → searchable; ?wait=true answers here
+//! ```
 
 mod build;
 mod candidates;
@@ -57,16 +68,16 @@ use crate::types::{Event, Judgment, Scope, Status, Written};
 use crate::{Error, checks};
 use snapshot::{IndexState, SnapshotMaker};
 
-/// How long an index without keys counts as open before the database is asked again; after this time
-/// at most, a first key is required.
+/// The time for which an index without keys counts as open before the database is asked again: a first
+/// key is required after this time at most.
 const OPEN_FOR: Duration = Duration::from_millis(500);
 
-/// How many changes search may be behind before writes wait for it.
+/// Changes that search may be behind before writes wait for it.
 const MOST_BEHIND: u64 = 50_000;
-/// How long a write waits for search.
+/// The longest time for which a write waits for search.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
-/// How an index is served.
+/// Options of a served index.
 #[derive(Clone)]
 pub struct Settings {
     /// The models of a search that names none, all fused; if empty, the first of the index.
@@ -113,7 +124,7 @@ pub struct Engine {
     applied: (Mutex<u64>, Condvar),
     /// Wakes the thread that applies changes, which ends when this is dropped.
     wake: Sender<()>,
-    /// When the index was last seen to have no keys.
+    /// The last time at which the index had no keys.
     open_since: Mutex<Option<Instant>>,
 }
 
@@ -166,7 +177,8 @@ impl Engine {
         )))
     }
 
-    /// Adds or replaces documents; they are on disk when this returns, and found soon after.
+    /// Adds or replaces documents, whose ids the store checks; they are on disk when this returns, and
+    /// found soon after.
     pub fn upsert(&self, documents: Vec<Document>) -> Result<Written, Error> {
         self.throttle()?;
         let rows = documents.into_iter().map(|document| (document.id, document.fields)).collect();
@@ -184,12 +196,12 @@ impl Engine {
         written
     }
 
-    /// Waits at most `patience` until search sees change number `sequence`; returns whether it does.
-    pub fn wait_for(&self, sequence: u64, patience: Duration) -> bool {
+    /// Waits at most `max_wait` until search sees change number `sequence`; returns whether it does.
+    pub fn wait_for(&self, sequence: u64, max_wait: Duration) -> bool {
         let (applied, changed) = &self.applied;
         let applied = applied.lock().unwrap_or_else(PoisonError::into_inner);
         let behind = |applied: &mut u64| *applied < sequence;
-        let waited = changed.wait_timeout_while(applied, patience, behind);
+        let waited = changed.wait_timeout_while(applied, max_wait, behind);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 

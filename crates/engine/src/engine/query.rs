@@ -40,8 +40,8 @@ impl ParsedQuery {
     }
 }
 
-/// Words of `text` in place of `terms`, their stems, for people. Terms of another analyser stay as
-/// they are.
+/// The words of `text` whose stems are `terms`, for messages. Terms of another analyser are returned
+/// unchanged.
 pub(crate) fn as_typed(text: &str, terms: &[String], analyzer: &Analyzer) -> Vec<String> {
     let mut typed: Vec<(String, String)> = Vec::new();
     analyzer.words(text, &mut |word, term| {

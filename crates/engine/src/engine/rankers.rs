@@ -31,7 +31,7 @@ pub(crate) struct Rankers {
     all: Vec<Arc<ServedRanker>>,
 }
 
-/// A ranker as it is served.
+/// A loaded ranker.
 pub(crate) struct ServedRanker {
     pub name: String,
     pub ranker: Ranker,

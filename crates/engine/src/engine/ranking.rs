@@ -133,7 +133,7 @@ impl Reranked {
         &self.served.name
     }
 
-    /// How many candidates were re-ranked.
+    /// The number of candidates that were re-ranked.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }

@@ -187,7 +187,7 @@ fn latent_of(model: &Model) -> Option<&Bilinear> {
 }
 
 /// Writes the embeddings of the documents into `folder`, with inverted lists if there are many;
-/// returns how neighbours are found.
+/// returns a description of the index.
 fn embeddings(
     folder: &Path,
     about: &IndexAbout,
@@ -220,7 +220,7 @@ fn embeddings(
     Ok(described(&index))
 }
 
-/// How neighbours are found, in words.
+/// A description of the search for neighbours.
 fn described(index: &EmbeddingIndex) -> String {
     match index.report() {
         None => "exact".into(),
@@ -252,7 +252,7 @@ pub(super) fn open_version(
     Ok(ServedModel { about, folder, model, neighbours, mapping, same_reading })
 }
 
-/// How documents of the index correspond to those of a model. A model of another dataset has seen
+/// Maps the documents of the index to those of a model. A model of another dataset has seen
 /// those with the same id and the same words.
 fn doc_mapping(
     model: &Model,
@@ -264,8 +264,8 @@ fn doc_mapping(
     }
     let counts = &model.counts;
     let known: HashMap<&str, u32> = counts.doc_ids.iter().map(String::as_str).zip(0..).collect();
-    let mut own = vec![UNMAPPED; about.documents as usize];
-    let mut back = vec![UNMAPPED; counts.n_docs()];
+    let mut in_model = vec![UNMAPPED; about.documents as usize];
+    let mut in_index = vec![UNMAPPED; counts.n_docs()];
     let (mut unseen, mut documents) = (Chunk::default(), Vec::new());
     let n = dataset.map_or(0, |dataset| dataset.documents.len());
     for first in (0..n).step_by(BLOCK) {
@@ -278,8 +278,8 @@ fn doc_mapping(
             let no = (first + j) as u32;
             match known.get(document.id.as_str()) {
                 Some(&at) if counts.docs.row(at as usize) == read.docs.row(j) => {
-                    own[no as usize] = at;
-                    back[at as usize] = no;
+                    in_model[no as usize] = at;
+                    in_index[at as usize] = no;
                 }
                 _ => {
                     unseen.push(no, &document.id);
@@ -288,5 +288,5 @@ fn doc_mapping(
             }
         }
     }
-    Ok(DocMapping::Mapped { own, back, unseen: Arc::new(unseen), documents })
+    Ok(DocMapping::Mapped { in_model, in_index, unseen: Arc::new(unseen), documents })
 }

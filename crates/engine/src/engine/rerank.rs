@@ -41,7 +41,7 @@ impl Engine {
         let mut named: HashSet<&str> = request.ids.iter().map(String::as_str).collect();
         if let Some(twice) = given.iter().find(|document| !named.insert(&document.id)) {
             return Err(Error::invalid(format!(
-                "documents: {:?} is the id of two; give each an id of its own",
+                "documents: {:?} is the id of two documents; expected one id per document",
                 twice.id
             )));
         }

@@ -80,7 +80,7 @@ impl Engine {
             }
         }
         let mut unknown_words = unknown.unwrap_or_default();
-        // Character n-grams mean nothing to people.
+        // Character n-grams are not readable.
         unknown_words.retain(|word| !word.starts_with('~') && !word.contains(' '));
         let has_lexical = views.iter().any(|view| view.served.model.is_lexical());
         let unscored = match has_lexical {
@@ -149,7 +149,7 @@ impl ResolvedSearch<'_> {
         self.views.iter().map(|view| view.served.about.model.clone()).collect()
     }
 
-    /// Why no document was found.
+    /// The reason why no document was found.
     pub fn why_empty(&self, state: &IndexState) -> String {
         if state.alive == 0 {
             return "the index has no documents".into();

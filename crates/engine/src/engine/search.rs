@@ -37,7 +37,7 @@ pub(super) struct Ranked {
     pub order: Vec<(u32, f64)>,
     /// Their scores under every model.
     pub scores: Scores,
-    /// How each model's score becomes its contribution.
+    /// The map from score to contribution, per model.
     pub scales: Vec<ScoreScale>,
     /// The re-ranking, if there is a ranker.
     pub reranked: Option<Reranked>,
@@ -50,17 +50,17 @@ impl Engine {
     }
 
     /// Searches in a snapshot, which several searches may share. Also returns the ids of the first
-    /// `look` documents, whatever the page.
+    /// `n_first` documents, on every page.
     pub fn search_in(
         &self,
         Snapshot(state): &Snapshot,
         request: &SearchRequest,
-        look: usize,
+        n_first: usize,
     ) -> Result<(SearchResponse, Vec<String>), Error> {
         let started = Instant::now();
         checks::search(request, &self.settings.limits)?;
         let asked = self.resolve(state, request)?;
-        let ranked = self.rank(state, &asked, look)?;
+        let ranked = self.rank(state, &asked, n_first)?;
         let page: Vec<(u32, f64)> =
             ranked.order.iter().skip(request.offset).take(asked.k).copied().collect();
         let mut hits = Vec::with_capacity(page.len());
@@ -101,7 +101,7 @@ impl Engine {
                 ranked.order.len()
             ));
         }
-        let first = ranked.order.iter().take(look).map(|&(no, _)| state.id(no).to_owned());
+        let first = ranked.order.iter().take(n_first).map(|&(no, _)| state.id(no).to_owned());
         let first = first.collect();
         let answer = SearchResponse {
             query: request.query.clone(),
@@ -119,12 +119,12 @@ impl Engine {
         Ok((answer, first))
     }
 
-    /// Retrieves, scores and ranks the candidates, at least the first `look`.
+    /// Retrieves, scores and ranks the candidates, at least the first `n_first`.
     pub(super) fn rank(
         &self,
         state: &IndexState,
         asked: &ResolvedSearch<'_>,
-        look: usize,
+        n_first: usize,
     ) -> Result<Ranked, Error> {
         let allowed = self.allowed(state, asked)?;
         let mut candidates: Vec<u32> = Vec::new();
@@ -142,7 +142,7 @@ impl Engine {
         let text = |no: u32| unscored.get(&no).copied().unwrap_or(0.0);
         // Re-ranking and diversification need the whole order.
         let last = match (&asked.ranker, &asked.request.diversify) {
-            (None, None) => (asked.request.offset + asked.k).max(look),
+            (None, None) => (asked.request.offset + asked.k).max(n_first),
             _ => usize::MAX,
         };
         let mut ranked = Ranked::of(asked, scores, last, |no| (text(no), state.id(no)));
@@ -150,7 +150,7 @@ impl Engine {
             ranked.rerank(state, asked, ranker, asked.depth);
         }
         if let Some(spec) = &asked.request.diversify {
-            let last = (asked.request.offset + asked.k).max(HITS).max(look);
+            let last = (asked.request.offset + asked.k).max(HITS).max(n_first);
             diversify(&mut ranked.order, state, asked, spec.lambda, last);
         }
         Ok(ranked)

@@ -1,5 +1,5 @@
-//! A model as it is served: the artefact of training, the embeddings of the documents, and how the
-//! documents of the index correspond to its own.
+//! A served model: the artefact of training, the embeddings of the documents, and the mapping from the
+//! documents of the index to those of the model.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use liken::matchers::{Matcher, Model};
 use super::docs::Chunk;
 use crate::types::ModelAbout;
 
-/// A model as it is served.
+/// A loaded version of a model.
 pub struct ServedModel {
     /// Name, version and how neighbours are found.
     pub about: ModelAbout,
@@ -21,22 +21,22 @@ pub struct ServedModel {
     pub model: Arc<Model>,
     /// The nearest-neighbour index, if the model has a latent space.
     pub(crate) neighbours: Option<EmbeddingIndex>,
-    /// How documents of the index correspond to those of the model.
+    /// The numbers of the index's documents in the model.
     pub(crate) mapping: DocMapping,
     /// Whether it reads text as the text index does.
     pub(crate) same_reading: bool,
 }
 
-/// How documents of the index correspond to those of a model.
+/// The correspondence of the documents of the index and of a model.
 pub(crate) enum DocMapping {
     /// The model was trained on the index's own dataset: the numbers are the same.
     Same,
     /// The model was trained on another dataset.
     Mapped {
-        /// By number of the index the number of the model, or [`UNMAPPED`].
-        own: Vec<u32>,
-        /// By number of the model the number of the index, or [`UNMAPPED`].
-        back: Vec<u32>,
+        /// By number in the index, the number in the model, or [`UNMAPPED`].
+        in_model: Vec<u32>,
+        /// By number in the model, the number in the index, or [`UNMAPPED`].
+        in_index: Vec<u32>,
         /// Documents of the dataset that training did not see, or saw with other words.
         unseen: Arc<Chunk>,
         /// The contents of those.
@@ -68,7 +68,7 @@ impl ServedModel {
         self.only().is_some_and(Matcher::zero_is_none)
     }
 
-    /// How candidates are retrieved in a large index.
+    /// The retrieval of candidates in a large index.
     pub(crate) fn retrieval(&self) -> Retrieval<'_> {
         match self.only() {
             // The text index has whole words of one analyser.
@@ -97,27 +97,27 @@ impl ServedModel {
     }
 
     /// The number in the model of document `no` of the index.
-    pub(super) fn own(&self, no: u32) -> Option<u32> {
+    pub(super) fn in_model(&self, no: u32) -> Option<u32> {
         match &self.mapping {
             DocMapping::Same => ((no as usize) < self.model.counts.n_docs()).then_some(no),
-            DocMapping::Mapped { own, .. } => {
-                own.get(no as usize).copied().filter(|&own| own != UNMAPPED)
+            DocMapping::Mapped { in_model, .. } => {
+                in_model.get(no as usize).copied().filter(|&doc| doc != UNMAPPED)
             }
         }
     }
 
-    /// The number in the index of document `own` of the model.
-    pub(super) fn number(&self, own: u32) -> Option<u32> {
+    /// The number in the index of document `doc` of the model.
+    pub(super) fn number(&self, doc: u32) -> Option<u32> {
         match &self.mapping {
-            DocMapping::Same => Some(own),
-            DocMapping::Mapped { back, .. } => {
-                back.get(own as usize).copied().filter(|&no| no != UNMAPPED)
+            DocMapping::Same => Some(doc),
+            DocMapping::Mapped { in_index, .. } => {
+                in_index.get(doc as usize).copied().filter(|&no| no != UNMAPPED)
             }
         }
     }
 }
 
-/// How candidates are retrieved.
+/// A method of retrieving candidates.
 pub(crate) enum Retrieval<'a> {
     /// By the text index.
     TextIndex,

@@ -27,7 +27,7 @@ impl Snapshot {
         self.0.alive
     }
 
-    /// How many of its documents differ from the dataset.
+    /// Counts the documents that differ from the dataset.
     pub fn changed(&self) -> Changed {
         let state = &self.0;
         let added = state.chunks.iter().flat_map(|chunk| &chunk.numbers);
@@ -41,7 +41,7 @@ impl Snapshot {
     }
 }
 
-/// How many documents of an index differ from its dataset.
+/// The numbers of documents of an index that differ from its dataset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
     /// Documents that were added or replaced after the index was built.
@@ -72,10 +72,10 @@ pub(crate) struct IndexState {
     pub applied: u64,
 }
 
-/// What the maker of the next snapshot needs.
+/// The state of the thread that makes the next snapshot.
 #[derive(Default)]
 pub(super) struct SnapshotMaker {
-    /// Dropped after an error, with whatever it had not committed, and then opened anew.
+    /// Dropped after an error, with its uncommitted changes, and then opened again.
     pub writer: Option<Writer>,
     /// The models in memory: the active versions and those active before them.
     pub loaded: HashMap<ModelRef, Arc<ServedModel>>,

@@ -22,12 +22,12 @@ pub(crate) struct ModelView {
     pub unseen: Unseen,
 }
 
-/// How unseen documents are scored.
+/// Unseen documents, by the method that scores them.
 #[derive(Clone)]
 pub(crate) enum Unseen {
     /// Folded in, in groups.
     FoldedIn(Vec<(Arc<Chunk>, Arc<UnseenDocuments>)>),
-    /// By the model reopened with them, if its method cannot fold in: they follow its own documents,
+    /// By the model reopened with them, if its method cannot fold in: they follow the model's documents,
     /// in the order of the chunk.
     Reopened(Arc<Model>, Arc<Chunk>),
 }
@@ -41,51 +41,57 @@ impl ModelView {
         }
     }
 
-    /// Finds document `no` in a group of unseen documents, or among those of training.
-    fn find(&self, no: u32) -> Option<Position> {
+    /// The groups of folded-in documents.
+    fn groups(&self) -> &[(Arc<Chunk>, Arc<UnseenDocuments>)] {
         match &self.unseen {
-            Unseen::FoldedIn(groups) => {
-                let mut found = groups.iter().enumerate();
-                let found = found.find_map(|(g, (chunk, _))| Some((g, chunk.find(no)?)));
-                match found {
-                    Some((group, at)) => Some(Position::Unseen(group, at)),
-                    None => self.served.own(no).map(Position::Own),
-                }
-            }
-            Unseen::Reopened(_, chunk) => match chunk.find(no) {
-                Some(at) => Some(Position::Own((self.served.model.counts.n_docs() + at) as u32)),
-                None => self.served.own(no).map(Position::Own),
-            },
+            Unseen::FoldedIn(groups) => groups,
+            Unseen::Reopened(..) => &[],
         }
+    }
+
+    /// Finds document `no` among the unseen documents, or among those of training.
+    fn find(&self, no: u32) -> Option<Position> {
+        let unseen = match &self.unseen {
+            Unseen::FoldedIn(groups) => groups
+                .iter()
+                .enumerate()
+                .find_map(|(g, (chunk, _))| Some(Position::Unseen(g, chunk.find(no)?))),
+            Unseen::Reopened(_, chunk) => {
+                let first = self.served.model.counts.n_docs();
+                chunk.find(no).map(|at| Position::InModel((first + at) as u32))
+            }
+        };
+        unseen.or_else(|| self.served.in_model(no).map(Position::InModel))
     }
 
     /// The scores of documents; NaN for those that the model does not have.
     pub fn scores(&self, query: &QueryTerms, numbers: &[u32]) -> Vec<f32> {
+        // A mix would score all documents for nothing.
+        if numbers.is_empty() {
+            return Vec::new();
+        }
         let positions: Vec<Option<Position>> = numbers.iter().map(|&no| self.find(no)).collect();
-        let groups = match &self.unseen {
-            Unseen::FoldedIn(groups) => &groups[..],
-            Unseen::Reopened(..) => &[],
-        };
+        let groups = self.groups();
         // Groups without a candidate are not scored.
-        let (mut own, mut wanted) = (Vec::new(), vec![false; groups.len()]);
+        let (mut in_model, mut wanted) = (Vec::new(), vec![false; groups.len()]);
         for position in positions.iter().flatten() {
             match *position {
-                Position::Own(doc) => own.push(doc),
+                Position::InModel(doc) => in_model.push(doc),
                 Position::Unseen(group, _) => wanted[group] = true,
             }
         }
         let mut starts = vec![0usize; groups.len()];
         let (mut asked, mut end) = (Vec::new(), 0);
-        for (g, (_, new)) in groups.iter().enumerate().filter(|(g, _)| wanted[*g]) {
+        for (g, (_, unseen)) in groups.iter().enumerate().filter(|(g, _)| wanted[*g]) {
             starts[g] = end;
-            end += new.len();
-            asked.push(&**new);
+            end += unseen.len();
+            asked.push(&**unseen);
         }
-        let (own_scores, new_scores) = self.model().scores_with_unseen(query, Some(&own), &asked);
-        let mut own_scores = own_scores.into_iter();
+        let (of_model, of_unseen) = self.model().scores_with_unseen(query, Some(&in_model), &asked);
+        let mut of_model = of_model.into_iter();
         let score = |position| match position {
-            Some(Position::Own(_)) => own_scores.next().unwrap_or(f32::NAN),
-            Some(Position::Unseen(group, at)) => new_scores[starts[group] + at],
+            Some(Position::InModel(_)) => of_model.next().unwrap_or(f32::NAN),
+            Some(Position::Unseen(group, at)) => of_unseen[starts[group] + at],
             None => f32::NAN,
         };
         positions.into_iter().map(score).collect()
@@ -93,23 +99,24 @@ impl ModelView {
 
     /// All documents that the model scores, with their scores.
     pub fn all_scores(&self, query: &QueryTerms) -> Vec<(u32, f32)> {
-        let n_own = self.served.model.counts.n_docs();
-        let mut all = Vec::with_capacity(n_own);
-        let (own_scores, unseen) = match &self.unseen {
+        let n_trained = self.served.model.counts.n_docs();
+        let mut all = Vec::with_capacity(n_trained);
+        let (of_trained, of_unseen) = match &self.unseen {
             Unseen::FoldedIn(groups) => {
-                let new: Vec<&UnseenDocuments> = groups.iter().map(|(_, new)| &**new).collect();
-                self.model().scores_with_unseen(query, None, &new)
+                let unseen: Vec<&UnseenDocuments> =
+                    groups.iter().map(|(_, docs)| &**docs).collect();
+                self.model().scores_with_unseen(query, None, &unseen)
             }
             Unseen::Reopened(model, _) => {
                 let mut scores = model.scores(query);
-                let unseen = scores.split_off(n_own);
-                (scores, unseen)
+                let of_unseen = scores.split_off(n_trained);
+                (scores, of_unseen)
             }
         };
-        for (own, score) in (0..).zip(own_scores) {
-            all.extend(self.served.number(own).map(|no| (no, score)));
+        for (doc, score) in (0..).zip(of_trained) {
+            all.extend(self.served.number(doc).map(|no| (no, score)));
         }
-        all.extend(self.unseen_numbers().zip(unseen));
+        all.extend(self.unseen_numbers().zip(of_unseen));
         all
     }
 
@@ -139,13 +146,14 @@ impl ModelView {
         }
         // A model of another dataset knows documents that the index does not have.
         let translated = match &self.served.mapping {
-            DocMapping::Mapped { own, .. } => Some(
-                own.iter()
+            DocMapping::Mapped { in_model, .. } => Some(
+                in_model
+                    .iter()
                     .zip(0..)
-                    .filter(|&(&own, no)| {
-                        own != UNMAPPED && allowed.is_none_or(|allowed| allowed.contains(no))
+                    .filter(|&(&doc, no)| {
+                        doc != UNMAPPED && allowed.is_none_or(|allowed| allowed.contains(no))
                     })
-                    .map(|(&own, _)| own)
+                    .map(|(&doc, _)| doc)
                     .collect::<DocSet>(),
             ),
             DocMapping::Same => None,
@@ -153,10 +161,11 @@ impl ModelView {
         let found = index.nearest(&embedding, depth, translated.as_ref().or(allowed));
         let mut numbers: Vec<u32> =
             found.iter().filter_map(|hit| self.served.number(hit.doc)).collect();
-        let (_, unseen) = match &self.unseen {
+        let (_, of_unseen) = match &self.unseen {
             Unseen::FoldedIn(groups) => {
-                let new: Vec<&UnseenDocuments> = groups.iter().map(|(_, new)| &**new).collect();
-                self.model().scores_with_unseen(query, Some(&[]), &new)
+                let unseen: Vec<&UnseenDocuments> =
+                    groups.iter().map(|(_, docs)| &**docs).collect();
+                self.model().scores_with_unseen(query, Some(&[]), &unseen)
             }
             Unseen::Reopened(model, chunk) => {
                 let first = self.served.model.counts.n_docs() as u32;
@@ -166,7 +175,7 @@ impl ModelView {
         };
         let mut scored: Vec<Hit> = self
             .unseen_numbers()
-            .zip(unseen)
+            .zip(of_unseen)
             .filter(|(no, score)| {
                 score.is_finite() && allowed.is_none_or(|allowed| allowed.contains(*no))
             })
@@ -179,13 +188,10 @@ impl ModelView {
 
     /// Explains the score of document `no`, if the model can.
     pub fn explain(&self, text: &str, no: u32, most: usize) -> Result<Option<Explanation>, Error> {
-        let place = match (self.find(no), &self.unseen) {
-            (None, _) => return Ok(None),
-            (Some(Position::Own(own)), _) => Place::Own(own),
-            (Some(Position::Unseen(group, at)), Unseen::FoldedIn(groups)) => {
-                Place::New(&groups[group].1, at as u32)
-            }
-            (Some(Position::Unseen(..)), Unseen::Reopened(..)) => return Ok(None),
+        let place = match self.find(no) {
+            None => return Ok(None),
+            Some(Position::InModel(doc)) => Place::InModel(doc),
+            Some(Position::Unseen(group, at)) => Place::Unseen(&self.groups()[group].1, at as u32),
         };
         Ok(Some(self.model().explain_at(text, place, most)?))
     }
@@ -193,24 +199,18 @@ impl ModelView {
     /// The embedding of document `no`, if the model has a latent space.
     pub fn embedding(&self, no: u32) -> Option<Cow<'_, [f32]>> {
         let part = self.model().parts.iter().position(|part| part.matcher.bilinear().is_some())?;
-        match (self.find(no)?, &self.unseen) {
-            (Position::Own(own), _) => {
-                let latent = self.model().parts[part].matcher.bilinear()?;
-                Some(latent.doc_embedding(own))
-            }
-            (Position::Unseen(group, at), Unseen::FoldedIn(groups)) => {
-                let latent = groups[group].1.part(part).bilinear()?;
-                Some(latent.doc_embedding(at as u32))
-            }
-            (Position::Unseen(..), Unseen::Reopened(..)) => None,
-        }
+        let (matcher, doc) = match self.find(no)? {
+            Position::InModel(doc) => (&*self.model().parts[part].matcher, doc),
+            Position::Unseen(group, at) => (self.groups()[group].1.part(part), at as u32),
+        };
+        Some(matcher.bilinear()?.doc_embedding(doc))
     }
 }
 
-/// Where the model has a document.
+/// The place of a document in a [`ModelView`].
 enum Position {
     /// Its number among the documents of the model.
-    Own(u32),
+    InModel(u32),
     /// The group of unseen documents, and the position there.
     Unseen(usize, usize),
 }

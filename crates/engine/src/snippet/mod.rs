@@ -6,20 +6,20 @@ mod words;
 use liken::text::Analyzer;
 
 use crate::types::Fragment;
-use words::{Mark, Marks, clings, unspaced};
+use words::{Mark, Marks, is_combining, unspaced};
 
 /// Only this many bytes of a text are searched for a passage.
 const LONGEST: usize = 256 << 10;
-/// Runs without spaces longer than this many characters may be cut inside.
-const LONG_RUN: usize = 40;
+/// Chunks without spaces longer than this many characters may be cut inside.
+const LONG_CHUNK: usize = 40;
 /// Words longer than this many characters are cut anywhere.
 const LONG_WORD: usize = 64;
 /// The mark of omitted text.
 const LEFT_OUT: &str = "…";
 
 /// The passage of at most `most_chars` characters with the most different words of the query, in
-/// fragments. Concatenated they are the passage as it is written, with … where it was cut. Without any
-/// word of the query it is the beginning of the text.
+/// fragments. Concatenated they are the passage unchanged, with … where it was cut. Without any word of
+/// the query it is the beginning of the text.
 pub fn fragments(
     text: &str,
     is_query_term: &dyn Fn(&str) -> bool,
@@ -92,20 +92,21 @@ fn atoms(text: &str, marks: &[Mark]) -> Vec<Atom> {
     let mut rest = 0;
     while rest < text.len() {
         let is_space = |c: char| c.is_ascii_whitespace();
-        let run = text[rest..].find(is_space).map_or(text.len(), |at| rest + at);
-        let after = text[run..].find(|c| !is_space(c)).map_or(text.len(), |at| run + at);
-        let long = text[rest..run].char_indices().nth(LONG_RUN).is_some();
+        let chunk_end = text[rest..].find(is_space).map_or(text.len(), |at| rest + at);
+        let after =
+            text[chunk_end..].find(|c| !is_space(c)).map_or(text.len(), |at| chunk_end + at);
+        let long = text[rest..chunk_end].char_indices().nth(LONG_CHUNK).is_some();
         let (mut start, mut chars) = (rest, 0);
         let mut last = ' ';
         for (at, c) in text[rest..after].char_indices() {
             let at = rest + at;
-            if long && at > start && at <= run {
+            if long && at > start && at <= chunk_end {
                 while marks.peek().is_some_and(|mark| mark.end <= at) {
                     marks.next();
                 }
                 let inside = marks.peek().is_some_and(|mark| mark.start < at);
                 let border = !last.is_alphanumeric() || unspaced(last) || unspaced(c);
-                if (border && !inside || chars >= LONG_WORD) && !clings(c) && at < run {
+                if (border && !inside || chars >= LONG_WORD) && !is_combining(c) && at < chunk_end {
                     atoms.push(Atom { start, end: at, chars });
                     (start, chars) = (at, 0);
                 }
@@ -119,7 +120,7 @@ fn atoms(text: &str, marks: &[Mark]) -> Vec<Atom> {
     atoms
 }
 
-/// Where the passage begins and ends.
+/// The start and end of the passage.
 fn passage(text: &str, marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (usize, usize) {
     if atoms.is_empty() {
         return (0, text.len());
@@ -146,7 +147,7 @@ fn passage(text: &str, marks: &[Mark], atoms: &[Atom], most_chars: usize) -> (us
     (atoms[first].start, atoms[last].end)
 }
 
-/// At most `most_chars` characters of a run that is too long: its beginning, or the text around its
+/// At most `most_chars` characters of a chunk that is too long: its beginning, or the text around its
 /// first mark if that is further on.
 fn within(text: &str, marks: &[Mark], atom: &Atom, most_chars: usize) -> (usize, usize) {
     let after = |start: usize, chars: usize| {
@@ -162,8 +163,8 @@ fn within(text: &str, marks: &[Mark], atom: &Atom, most_chars: usize) -> (usize,
         start = mark.start;
     }
     // Letters keep their accents.
-    let clinging = text[start..mark.start].chars().take_while(|&c| clings(c));
-    start += clinging.map(char::len_utf8).sum::<usize>();
+    let combining = text[start..mark.start].chars().take_while(|&c| is_combining(c));
+    start += combining.map(char::len_utf8).sum::<usize>();
     (start, after(start, most_chars).max(start))
 }
 

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use liken::text::{Analyzer, AnalyzerParams};
+use liken::text::{Analyzer, AnalyzerParams, is_unspaced};
 
-/// A word that cannot be located marks the whole run around it, if that has at most this many bytes.
-const LONGEST_RUN: usize = 256;
+/// A word that cannot be located marks the whole chunk around it, if that has at most this many bytes.
+const LONGEST_CHUNK: usize = 256;
 
 /// A word of the query in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,28 +35,28 @@ impl<'a> Marks<'a> {
     pub fn of(mut self, text: &str) -> Vec<Mark> {
         let mut marks = Vec::new();
         let mut terms: Vec<Option<usize>> = Vec::new();
-        // In runs, as the analyser reads them.
-        for run in text.split_ascii_whitespace() {
+        // In chunks, as the analyser reads them.
+        for chunk in text.split_ascii_whitespace() {
             terms.clear();
             let (seen, is_query_term) = (&mut self.seen, self.is_query_term);
-            self.analyzer.places(run, &mut |term| {
+            self.analyzer.places(chunk, &mut |term| {
                 terms.push(term.filter(|term| is_query_term(term)).map(|term| {
                     let next = seen.len();
                     *seen.entry(term.to_owned()).or_insert(next)
                 }));
             });
             if terms.iter().any(Option::is_some) {
-                let start = run.as_ptr() as usize - text.as_ptr() as usize;
-                self.mark_run(run, start, &terms, &mut marks);
+                let start = chunk.as_ptr() as usize - text.as_ptr() as usize;
+                self.mark_chunk(chunk, start, &terms, &mut marks);
             }
         }
         marks
     }
 
-    /// Marks the words of a run that have a number in `terms`.
-    fn mark_run(
+    /// Marks the words of a chunk that have a number in `terms`.
+    fn mark_chunk(
         &mut self,
-        run: &str,
+        chunk: &str,
         start: usize,
         terms: &[Option<usize>],
         marks: &mut Vec<Mark>,
@@ -64,7 +64,7 @@ impl<'a> Marks<'a> {
         let folding = self.folding.get_or_insert_with(|| Folding::of(self.analyzer.params()));
         let before = marks.len();
         let mut lost = None;
-        match folding.places(run) {
+        match folding.places(chunk) {
             Some(places) if places.len() == terms.len() => {
                 for (place, word) in places.into_iter().zip(terms) {
                     match (place, *word) {
@@ -78,9 +78,9 @@ impl<'a> Marks<'a> {
             }
             _ => lost = terms.iter().flatten().copied().next(),
         }
-        if let (Some(word), true) = (lost, run.len() <= LONGEST_RUN) {
+        if let (Some(word), true) = (lost, chunk.len() <= LONGEST_CHUNK) {
             marks.truncate(before);
-            marks.push(Mark { start, end: start + run.len(), word });
+            marks.push(Mark { start, end: start + chunk.len(), word });
         }
     }
 }
@@ -105,13 +105,13 @@ impl Folding {
         Folding { plain: Analyzer::new(&params).ok(), known: HashMap::new() }
     }
 
-    /// The start and end of each word of a run; `None` for words that cannot be located.
-    fn places(&mut self, run: &str) -> Option<Vec<Option<(usize, usize)>>> {
+    /// The start and end of each word of a chunk; `None` for words that cannot be located.
+    fn places(&mut self, chunk: &str) -> Option<Vec<Option<(usize, usize)>>> {
         let mut words = Vec::new();
-        self.plain.as_ref()?.words(run, &mut |word, _| words.push(word.to_owned()));
+        self.plain.as_ref()?.words(chunk, &mut |word, _| words.push(word.to_owned()));
         let mut folded = Folded::default();
-        for (from, to) in units(run) {
-            folded.push(self.fold(&run[from..to]), from, to);
+        for (from, to) in units(chunk) {
+            folded.push(self.fold(&chunk[from..to]), from, to);
         }
         let mut places = Vec::with_capacity(words.len());
         let mut last: Option<(usize, usize)> = None;
@@ -138,7 +138,7 @@ impl Folding {
     }
 }
 
-/// A folded run, with the origin of every folded character.
+/// A folded chunk, with the origin of every folded character.
 #[derive(Default)]
 struct Folded {
     text: String,
@@ -170,7 +170,7 @@ impl Folded {
         Some((from, from + word.len()))
     }
 
-    /// The start and end in the original of a piece of the folded text.
+    /// The start and end in the original of a part of the folded text.
     fn original(&self, from: usize, to: usize) -> Option<(usize, usize)> {
         let first = self.units.partition_point(|unit| unit.0 <= from).checked_sub(1)?;
         let last = self.units.partition_point(|unit| unit.0 < to).checked_sub(1)?;
@@ -183,14 +183,14 @@ fn units(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut chars = text.char_indices().peekable();
     std::iter::from_fn(move || {
         let (from, _) = chars.next()?;
-        while chars.next_if(|&(_, c)| clings(c)).is_some() {}
+        while chars.next_if(|&(_, c)| is_combining(c)).is_some() {}
         let to = chars.peek().map_or(text.len(), |&(at, _)| at);
         Some((from, to))
     })
 }
 
 /// Whether a character belongs to the one before: accents, vowel signs, joiners.
-pub(super) fn clings(c: char) -> bool {
+pub(super) fn is_combining(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36F}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5C7}'
         | '\u{610}'..='\u{61A}' | '\u{64B}'..='\u{65F}' | '\u{670}' | '\u{6D6}'..='\u{6ED}'
@@ -204,7 +204,6 @@ pub(super) fn clings(c: char) -> bool {
 
 /// Whether words are written without spaces around this character.
 pub(super) fn unspaced(c: char) -> bool {
-    matches!(c, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}')
-        || ('\u{2E80}'..'\u{AC00}').contains(&c)
-        || c >= '\u{20000}'
+    // And Han, katakana and their punctuation.
+    is_unspaced(c) || ('\u{2E80}'..'\u{AC00}').contains(&c) || c >= '\u{20000}'
 }

@@ -23,7 +23,7 @@ pub struct BulkLoad<'a> {
 
 impl Store {
     /// Begins a bulk load into this database, which must be empty.
-    pub fn load(&self) -> Result<BulkLoad<'_>> {
+    pub fn bulk_load(&self) -> Result<BulkLoad<'_>> {
         self.write(Space::Usual(ROW), |connection| {
             if next_number(connection)? > 0 {
                 return Err(StoreError::Bad(

@@ -1,4 +1,4 @@
-//! Which documents the index has, and what changed.
+//! The number of documents, and their changes in order.
 
 use super::documents::{Body, from_text};
 use super::sql::{last_change, next_number, rows, value, whole};
@@ -55,7 +55,7 @@ impl Store {
         self.read(last_change)
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     pub fn count(&self) -> Result<usize> {
         self.read(|connection| {
             // Every number up to the last is a row, and far fewer are gone than not.

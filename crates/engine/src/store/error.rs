@@ -19,10 +19,10 @@ pub enum StoreError {
     /// There is no disk space to write. Reads go on.
     #[error("{0}")]
     Full(String),
-    /// The database is not available now: another process writes to it, or the process cannot open
-    /// more files.
+    /// Not possible now: another process writes to the database, or the system gives no files, memory
+    /// or random numbers.
     #[error("{0}")]
-    Held(String),
+    Unavailable(String),
     /// Reading or writing failed.
     #[error("{0}")]
     Disk(String),
@@ -56,14 +56,14 @@ impl From<rusqlite::Error> for StoreError {
                 StoreError::Disk(format!("the database cannot be reached: {error}"))
             }
             // The database itself may be fine.
-            Some(ErrorCode::CannotOpen) => StoreError::Held(format!(
+            Some(ErrorCode::CannotOpen) => StoreError::Unavailable(format!(
                 "the database cannot be opened now ({error}): the server may have too many files \
                  open (ulimit -n), or may not read the folder; see to that, and try again"
             )),
             Some(ErrorCode::OutOfMemory) => {
-                StoreError::Held("the server is short of memory; try again later".into())
+                StoreError::Unavailable("the server is short of memory; try again later".into())
             }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Held(
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Unavailable(
                 "another program keeps the database locked for too long; stop it, and try again"
                     .into(),
             ),
@@ -79,7 +79,7 @@ impl From<StoreError> for Error {
             StoreError::Bad(_) => Error::invalid(detail),
             StoreError::Missing(_) => Error::not_found(detail),
             StoreError::Full(_) => Error::full(detail),
-            StoreError::Held(_) => Error::unavailable(detail),
+            StoreError::Unavailable(_) => Error::unavailable(detail),
             StoreError::Disk(_) | StoreError::Unusable(_) => Error::internal(detail),
         }
     }

@@ -63,7 +63,7 @@ impl Store {
         })
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub fn count_events(&self) -> Result<u64> {
         // None is ever deleted.
         let sql = "SELECT max(no) FROM events";

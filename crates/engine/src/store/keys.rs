@@ -9,13 +9,13 @@ use super::sql::{execute, value};
 use super::{Result, Space, Store, StoreError};
 use crate::types::Scope;
 
-/// The prefix of all keys, so that people and secret scanners recognise one.
+/// The prefix of all keys, by which secret scanners recognise one.
 const PREFIX: &str = "lk_";
 
-/// What is known of a key; the key itself is not stored.
+/// The stored facts about a key; the key itself is not stored.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct KeyAbout {
-    /// Its name.
+    /// Name of the key, unique in the index.
     pub name: String,
     /// Its scope.
     pub scope: Scope,
@@ -31,7 +31,7 @@ impl Store {
         check_id("the name of a key", name)?;
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(|error| {
-            StoreError::Disk(format!("the system gives no random numbers: {error}"))
+            StoreError::Unavailable(format!("the system returns no random numbers: {error}"))
         })?;
         let key = format!("{PREFIX}{}", base64url(&secret));
         let (hash, name, now) = (hash(&key), name.to_owned(), now());
@@ -85,7 +85,7 @@ impl Store {
         })
     }
 
-    /// Whether there was ever a key. An index whose last key was revoked stays closed.
+    /// Whether a key was ever made. An index whose last key was revoked still requires one.
     pub fn has_keys(&self) -> Result<bool> {
         self.read(|connection| {
             Ok(value::<i64>(connection, "SELECT no FROM keys LIMIT 1", [])?.is_some())

@@ -1,4 +1,4 @@
-//! What an id, a query, an event and a judgment may be, whoever brings it.
+//! Rules for ids, queries, events and judgments, for requests and imports alike.
 
 use super::{Result, StoreError};
 use crate::types::{Event, Judgment};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{Result, StoreError};
 
 /// A lock of the operating system on a file beside the database. It ends with the process, also
-/// when that is killed; the file stays, and without a lock on it means nothing.
+/// when that is killed; the file remains, and means nothing without a lock.
 pub(super) struct Lock {
     file: File,
 }
@@ -44,7 +44,7 @@ impl Lock {
                 let _ = file.take(64).read_to_string(&mut holder);
                 let holder = holder.trim().parse::<u32>();
                 let holder = holder.map_or("another process".into(), |id| format!("process {id}"));
-                return Err(StoreError::Held(format!(
+                return Err(StoreError::Unavailable(format!(
                     "{}: {holder} writes to this index; stop it, or send your changes to it",
                     path.display()
                 )));

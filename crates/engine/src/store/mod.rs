@@ -7,7 +7,7 @@
 //! # Documents and changes
 //!
 //! Every version of a document has a number of its own, which is never used again: a number means
-//! the same version to an index, however late it learns that this was removed. [`Store::load`]
+//! the same version to an index, however late it learns that this was removed. [`Store::bulk_load`]
 //! numbers the documents of a new index from 0 (its *base*); [`Store::upsert`] and
 //! [`Store::delete`] record each added and each removed number in `changes`. The current documents
 //! are those of the base with the changes applied in order. The body of a removed document stays

@@ -1,4 +1,4 @@
-//! The tables, connections, and which databases are accepted.
+//! The tables, connections, and the check that a database can be used.
 
 use std::fs::File;
 use std::path::Path;
@@ -62,14 +62,14 @@ const MAPPED: i64 = 1 << 40;
 /// The key in `meta` of a bulk load that has not ended.
 const LOADING: &str = "loading";
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// To make a new database and write to it.
+    /// Creation of a new database, and writes.
     Create,
-    /// To write.
+    /// Writes.
     Write,
-    /// To read.
+    /// Reads.
     Read,
 }
 

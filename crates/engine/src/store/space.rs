@@ -8,7 +8,7 @@ use super::schema::folder_of;
 use super::{Result, StoreError};
 use crate::system::free_bytes;
 
-/// How long a measurement is good enough for [`Disk::is_short`].
+/// The age up to which a measurement is good enough for [`Disk::is_short`].
 const FRESH: Duration = Duration::from_secs(1);
 
 /// The disk of a database.

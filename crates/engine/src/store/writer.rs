@@ -14,7 +14,7 @@ use super::{Result, StoreError};
 /// The most requests of a transaction, so that the first does not wait for long.
 const MOST_TOGETHER: usize = 256;
 
-/// How many times its size a write takes at most: in the write-ahead log, in the database, and later
+/// The most disk space of a write, as a multiple of its size: in the write-ahead log, in the database, and later
 /// in the text index.
 const TIMES: u64 = 3;
 
@@ -68,7 +68,7 @@ where
             (None, Some(outcome)) => outcome.map_err(StoreError::on_write),
             (None, None) => Err(stopped()),
         };
-        // The caller may have gone; what was written stays written.
+        // The caller may have gone; the write is on disk all the same.
         let _ = self.reply.send(outcome);
     }
 }
@@ -106,7 +106,7 @@ impl Writer {
         self.shared.failed.load(Ordering::Relaxed) || self.shared.disk.is_short()
     }
 
-    /// To be told that the text index has all changes up to `applied`.
+    /// Notes that the text index has all changes up to `applied`.
     pub(super) fn applied(&self, applied: u64) {
         self.shared.applied.fetch_max(applied, Ordering::Relaxed);
     }

@@ -15,33 +15,33 @@ pub enum TextError {
     /// There is no index.
     #[error("{folder}: there is no text index here; build the index again", folder = .folder.display())]
     Missing {
-        /// Where it was expected.
+        /// The expected folder.
         folder: PathBuf,
     },
     /// There is an index already.
     #[error("{folder}: there is already a text index here; choose another folder, or remove this one", folder = .folder.display())]
     Exists {
-        /// Where.
+        /// Folder of the text index.
         folder: PathBuf,
     },
     /// Its files are damaged.
     #[error("{folder}: the text index cannot be read ({reason}); build the index again", folder = .folder.display())]
     Broken {
-        /// Where it is.
+        /// Folder of the text index.
         folder: PathBuf,
-        /// What was found.
+        /// The fault.
         reason: String,
     },
     /// Another process writes to it.
     #[error("{folder}: another process writes to this text index; stop it first", folder = .folder.display())]
     Locked {
-        /// Where it is.
+        /// Folder of the text index.
         folder: PathBuf,
     },
     /// Reading or writing failed, as on a full disk; the index itself may be fine.
     #[error("{folder}: the text index: {error}", folder = .folder.display())]
     Io {
-        /// Where it is.
+        /// Folder of the text index.
         folder: PathBuf,
         /// The error of the system.
         error: Arc<io::Error>,

@@ -42,7 +42,7 @@ pub(super) struct Plan {
 /// A word of a query.
 pub(super) struct Word {
     pub term: Term,
-    /// How often the query has it.
+    /// Its frequency in the query.
     pub times: f32,
     pub weight: Box<dyn Weight>,
 }

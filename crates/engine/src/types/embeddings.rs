@@ -47,7 +47,7 @@ pub struct SimilarRequest {
     pub id: Option<String>,
     /// words near this one.
     pub word: Option<String>,
-    /// How many; by default 10.
+    /// The number of neighbours; by default 10.
     pub k: Option<usize>,
 }
 

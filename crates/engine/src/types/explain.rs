@@ -13,7 +13,7 @@ pub struct ExplainRequest {
     pub search: SearchRequest,
     /// The document's id.
     pub id: String,
-    /// How many contributions to list per matcher; by default 30.
+    /// The number of contributions to list per matcher; by default 30.
     pub most: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ pub struct ExplainResponse {
     pub ranker: Option<RankerExplanation>,
     /// Words (after analysis) that query and document share.
     pub shared_words: Vec<String>,
-    /// What keeps the document out of the results, or what else changed its score.
+    /// Reasons why the document is not in the results, or has another score.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
 }
@@ -55,7 +55,7 @@ pub struct ModelExplanation {
 /// The contribution of one matcher to the score of its model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartExplanation {
-    /// The method.
+    /// Method of the part.
     pub method: String,
     /// Whether the matcher is lexical.
     pub lexical: bool,
@@ -67,9 +67,9 @@ pub struct PartExplanation {
     pub contribution: f64,
     /// Pairs of a word (or click) of the query and one of the document, largest first.
     pub contributions: Vec<Contribution>,
-    /// How many smaller contributions are not listed.
+    /// The number of smaller contributions, which are not listed.
     pub n_rest: usize,
-    /// The sum of those.
+    /// Their sum.
     pub rest: f64,
 }
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The answer to writes of documents, events and judgments, which are on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Written {
-    /// How many were written; for deletes, how many were removed.
+    /// The number of items written; for deletes, removed.
     pub written: usize,
-    /// How many of them replaced an earlier one; for deletes, the same as `written`.
+    /// The number of those that replaced an earlier one; for deletes, the same as `written`.
     pub replaced: usize,
     /// The number of the last change: search sees it once the status says that it is applied.
     pub sequence: u64,

@@ -24,9 +24,9 @@ pub struct ModelAbout {
     pub method: String,
     /// Latent dimensions, if it has a latent space.
     pub dim: Option<usize>,
-    /// When it was loaded, in seconds since 1970.
+    /// The time of loading, in seconds since 1970.
     pub loaded: f64,
-    /// How neighbours are found: `exact`, or how many lists are probed, with the measured recall.
+    /// The search for neighbours: `exact`, or the number of probed lists with the measured recall.
     pub neighbours: Option<String>,
 }
 

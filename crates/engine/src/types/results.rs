@@ -20,18 +20,18 @@ pub struct SearchResponse {
     /// The ranker that re-ranked the candidates, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ranker: Option<String>,
-    /// How the models' scores were fused, if there were several.
+    /// The fusion of the models' scores, if there were several.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fusion: Option<FusionSpec>,
-    /// How many candidates each model retrieved.
+    /// The number of candidates that each model retrieved.
     pub candidate_depth: usize,
-    /// The total number of candidates, which pages can go through.
+    /// The total number of candidates, for paging.
     pub candidates: usize,
-    /// How many hits were skipped.
+    /// The number of hits that were skipped.
     pub offset: usize,
     /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// Why there are no hits, or fewer than expected.
+    /// Reasons why there are no hits, or fewer than expected.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
     /// Milliseconds from the request to the response.
@@ -66,7 +66,7 @@ pub struct Hit {
 /// A fragment of a text, marked or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fragment {
-    /// The text.
+    /// Text of the fragment, without marks.
     pub text: String,
     /// Whether it is a word of the query.
     pub marked: bool,

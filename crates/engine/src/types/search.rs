@@ -12,19 +12,19 @@ use serde_json::{Map, Value};
 pub struct SearchRequest {
     /// The query, as a user would type it. Words in "double quotes" are a phrase.
     pub query: String,
-    /// How many hits to return; by default 10.
+    /// The number of hits to return; by default 10.
     pub k: Option<usize>,
-    /// How many of the best hits to skip, for further pages.
+    /// The number of best hits to skip, for further pages.
     pub offset: usize,
     /// The models that score, by name; several are fused. If empty, the default models of the service.
     pub models: Vec<String>,
-    /// How the scores of several models are fused.
+    /// The fusion of the scores of several models.
     pub fusion: Option<FusionSpec>,
     /// The name of a trained ranker of the index that re-ranks the candidates; "none" for no ranker.
     pub ranker: Option<String>,
     /// Diversify the results (maximal marginal relevance).
     pub diversify: Option<DiversifySpec>,
-    /// How many candidates each model retrieves, and how many candidates a ranker re-ranks. It does
+    /// The number of candidates that each model retrieves, and that a ranker re-ranks. It does
     /// not depend on `k` and `offset`, so scores and order are the same on all pages.
     pub candidate_depth: Option<usize>,
     /// Only documents that pass this filter, e.g. {"year": {"gte": 2000}}.
@@ -41,11 +41,11 @@ pub struct SearchRequest {
     pub log_features: bool,
 }
 
-/// How the scores of several models are fused.
+/// The fusion of the scores of several models.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FusionSpec {
-    /// What is summed over models.
+    /// The method; by default `z_score`.
     pub method: FusionMethod,
     /// One weight per model, by name; by default 1.
     pub weights: BTreeMap<String, f64>,
@@ -53,7 +53,7 @@ pub struct FusionSpec {
     pub rank_constant: Option<f64>,
 }
 
-/// What is summed over models.
+/// The method of fusion: the values that are summed over models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FusionMethod {
@@ -66,7 +66,7 @@ pub enum FusionMethod {
     Rrf,
 }
 
-/// How results are diversified.
+/// The diversification of results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiversifySpec {
@@ -78,11 +78,11 @@ pub struct DiversifySpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RerankRequest {
-    /// The query.
+    /// Query, as a user types it.
     pub query: String,
     /// The models that score; if empty, the default models of the service.
     pub models: Vec<String>,
-    /// How the scores of several models are fused.
+    /// The fusion of the scores of several models.
     pub fusion: Option<FusionSpec>,
     /// The name of a trained ranker for documents of the index; by default that of the service, `none`
     /// for no ranker. Given `documents` are ranked by the fused scores.
@@ -91,6 +91,6 @@ pub struct RerankRequest {
     pub ids: Vec<String>,
     /// Documents that are not in the index, each with an `id` and fields.
     pub documents: Vec<Map<String, Value>>,
-    /// How many to return; by default all.
+    /// The number of hits to return; by default all.
     pub k: Option<usize>,
 }

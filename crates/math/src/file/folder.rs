@@ -124,7 +124,7 @@ impl NewFolder {
 /// A folder with a manifest, opened and verified.
 #[derive(Debug, Clone)]
 pub struct Folder<T> {
-    /// Its path.
+    /// Final path of the folder.
     pub path: PathBuf,
     /// Its manifest.
     pub manifest: Manifest<T>,

@@ -23,7 +23,7 @@ impl Output {
         Ok(Output { path: path.to_owned(), writer })
     }
 
-    /// Its path.
+    /// Final path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -86,7 +86,7 @@ pub fn header<'n>(arrays: impl Iterator<Item = (&'n str, Dtype, Vec<usize>)>) ->
 
 /// An array in a file of its own.
 pub struct ArrayFile<'a> {
-    /// Its name.
+    /// Name of the tensor in the file.
     pub name: &'a str,
     /// The type of its numbers.
     pub dtype: Dtype,

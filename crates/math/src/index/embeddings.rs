@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::mapped::{HEADER, Layout, Mapped, header, mixed};
+use super::mapped::{ArrayLayout, HEADER, Mapped, extend_checksum, header};
 use crate::file::NewFile;
 use crate::{Error, Result, Run};
 
@@ -96,7 +96,7 @@ impl Embeddings {
             let problem = format!("{} embeddings of {} numbers", file.fields[0], file.fields[1]);
             return Err(file.damaged(problem));
         };
-        let mut layout = Layout::new();
+        let mut layout = ArrayLayout::new();
         let start = layout.place::<f32>(n, dim);
         file.check_len(layout.end())?;
         Ok(Embeddings { file, n, dim, start })
@@ -155,6 +155,6 @@ const _: () = assert!(HEADER.is_multiple_of(64));
 fn checksum(sum: u64, block: &[f32]) -> u64 {
     let (pairs, rest) = block.as_chunks::<2>();
     let word = |pair: &[f32; 2]| u64::from(pair[0].to_bits()) << 32 | u64::from(pair[1].to_bits());
-    let sum = pairs.iter().fold(sum, |sum, pair| mixed(sum, &[word(pair)]));
-    rest.iter().fold(sum, |sum, value| mixed(sum, &[u64::from(value.to_bits())]))
+    let sum = pairs.iter().fold(sum, |sum, pair| extend_checksum(sum, &[word(pair)]));
+    rest.iter().fold(sum, |sum, value| extend_checksum(sum, &[u64::from(value.to_bits())]))
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::best::Best;
 use super::codes::{Coded, stride};
-use super::mapped::{FIELDS, Layout, Mapped};
+use super::mapped::{ArrayLayout, FIELDS, Mapped};
 use super::{DocSet, Embeddings, Report};
 use crate::Result;
 use crate::linalg::{dot, widest};
@@ -45,7 +45,7 @@ pub(super) struct Places {
 
 impl Places {
     pub fn new(dim: usize, n_lists: usize, n_coded: usize) -> Self {
-        let mut layout = Layout::new();
+        let mut layout = ArrayLayout::new();
         let centres = layout.place::<f32>(n_lists, dim);
         let reaches = layout.place::<f32>(n_lists, 1);
         let starts = layout.place::<u64>(n_lists.saturating_add(1), 1);

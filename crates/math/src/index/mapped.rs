@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// The format that this version writes.
 const FORMAT: u64 = 1;
-/// Numbers in a header: the mark, the format, the fields, the checksum.
+/// Numbers in a header: the magic number, the format, the fields, the checksum.
 const WORDS: usize = 16;
 /// The most fields of a header.
 pub(super) const FIELDS: usize = WORDS - 3;
@@ -20,20 +20,20 @@ pub(super) const HEADER: usize = WORDS * size_of::<u64>();
 /// Every array starts at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// The header of a file with the given mark and fields.
-pub(super) fn header(mark: &[u8; 8], fields: &[u64]) -> [u8; HEADER] {
+/// The header of a file with the given magic number and fields.
+pub(super) fn header(magic: &[u8; 8], fields: &[u64]) -> [u8; HEADER] {
     let mut words = [0u64; WORDS];
-    words[0] = u64::from_le_bytes(*mark);
+    words[0] = u64::from_le_bytes(*magic);
     words[1] = FORMAT;
     words[2..2 + fields.len()].copy_from_slice(fields);
-    words[WORDS - 1] = mixed(0, &words[..WORDS - 1]);
+    words[WORDS - 1] = extend_checksum(0, &words[..WORDS - 1]);
     let mut bytes = [0; HEADER];
     bytes.copy_from_slice(bytemuck::cast_slice(&words.map(u64::to_le)));
     bytes
 }
 
 /// Continues the checksum `sum` with `words` (FNV-1a on words, with a rotation).
-pub(super) fn mixed(sum: u64, words: &[u64]) -> u64 {
+pub(super) fn extend_checksum(sum: u64, words: &[u64]) -> u64 {
     words.iter().fold(sum ^ 0xcbf2_9ce4_8422_2325, |sum, &word| {
         (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
     })
@@ -48,13 +48,13 @@ pub(super) struct Mapped {
 }
 
 impl Mapped {
-    /// Maps the file at `path`, which must start with `mark`.
-    pub fn open(path: &Path, mark: &[u8; 8]) -> Result<Self> {
-        Mapped::of(File::open(path).map_err(Error::io("read", path))?, path, mark)
+    /// Maps the file at `path`, which must start with `magic`.
+    pub fn open(path: &Path, magic: &[u8; 8]) -> Result<Self> {
+        Mapped::of(File::open(path).map_err(Error::io("read", path))?, path, magic)
     }
 
     /// Maps an open file that is, or will be, at `path`.
-    pub fn of(file: File, path: &Path, mark: &[u8; 8]) -> Result<Self> {
+    pub fn of(file: File, path: &Path, magic: &[u8; 8]) -> Result<Self> {
         let len = file.metadata().map_err(Error::io("read", path))?.len();
         if len < HEADER as u64 {
             let problem = format!("{len} bytes, but the header alone takes {HEADER}");
@@ -65,11 +65,11 @@ impl Mapped {
         let mut words = [0u64; WORDS];
         bytemuck::cast_slice_mut(&mut words).copy_from_slice(&map[..HEADER]);
         let words = words.map(u64::from_le);
-        if words[0] != u64::from_le_bytes(*mark) {
-            let kind = String::from_utf8_lossy(mark);
+        if words[0] != u64::from_le_bytes(*magic) {
+            let kind = String::from_utf8_lossy(magic);
             return Err(Error::damaged(path, format!("it does not start with {kind:?}")));
         }
-        if words[WORDS - 1] != mixed(0, &words[..WORDS - 1]) {
+        if words[WORDS - 1] != extend_checksum(0, &words[..WORDS - 1]) {
             return Err(Error::damaged(path, "the header does not match its checksum"));
         }
         if words[1] != FORMAT {
@@ -91,7 +91,7 @@ impl Mapped {
         Err(self.damaged(format!("{found} bytes, expected {expected} from its header")))
     }
 
-    /// The `len` numbers from byte `start` on, as placed by [`Layout`] and checked by `check_len`.
+    /// The `len` numbers from byte `start` on, as placed by [`ArrayLayout`] and checked by `check_len`.
     #[inline]
     pub fn array<T: Pod>(&self, start: usize, len: usize) -> &[T] {
         bytemuck::cast_slice(&self.map[start..start + len * size_of::<T>()])
@@ -109,14 +109,14 @@ impl Mapped {
 }
 
 /// Assigns the positions of consecutive arrays.
-pub(super) struct Layout {
+pub(super) struct ArrayLayout {
     end: Option<usize>,
 }
 
-impl Layout {
+impl ArrayLayout {
     /// Starts after the header.
     pub fn new() -> Self {
-        Layout { end: Some(HEADER) }
+        ArrayLayout { end: Some(HEADER) }
     }
 
     /// The position of an array of `rows` × `width` numbers of type T; 0 on overflow.

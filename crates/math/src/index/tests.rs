@@ -331,7 +331,7 @@ fn files_of_a_later_version_say_so() {
     let mut words = [0u64; 16];
     bytemuck::cast_slice_mut(&mut words).copy_from_slice(&bytes(&path)[..128]);
     words[1] = 2;
-    words[15] = mapped::mixed(0, &words[..15]);
+    words[15] = mapped::extend_checksum(0, &words[..15]);
     spoil(&path, 0, bytemuck::cast_slice(&words));
     assert!(matches!(Embeddings::open(&path), Err(Error::Newer { found: 2, .. })));
 }

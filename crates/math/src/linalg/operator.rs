@@ -40,7 +40,7 @@ pub enum Centring {
     Clicks,
 }
 
-/// Which side a product yields rows for.
+/// Side of C for which a product yields rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Query features: C·B.

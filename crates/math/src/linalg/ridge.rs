@@ -18,7 +18,7 @@ use crate::{Error, Result, Run};
 
 /// Rows whose dot products are summed by one task.
 const ROWS_PER_SUM: usize = 2048;
-/// How often a solve restarts from the recomputed residual.
+/// Restarts of a solve from the recomputed residual.
 const RESTARTS: usize = 4;
 
 /// A = XᵀX + λI, for products and solves.

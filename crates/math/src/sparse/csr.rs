@@ -158,6 +158,15 @@ impl Csr {
             let mut rows = RowBlock::default();
             for i in block * BLOCK..((block + 1) * BLOCK).min(n_rows) {
                 let (indices, values) = row(i)?;
+                if indices.len() != values.len() {
+                    return Err(Error::Structure {
+                        problem: format!(
+                            "row {i} has {} columns but {} values",
+                            indices.len(),
+                            values.len()
+                        ),
+                    });
+                }
                 rows.push(indices.into_iter().zip(values));
             }
             Ok(rows)
@@ -175,12 +184,16 @@ impl Csr {
         blocks: Vec<RowBlock>,
         rows: impl Iterator<Item = usize>,
     ) -> Result<Self> {
-        let nnz = blocks.iter().map(|block| block.indices.len()).sum();
-        let (mut indices, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        let nnz: usize = blocks.iter().map(|block| block.indices.len()).sum();
         let mut starts = vec![0u64; n_rows + 1];
         let lengths = blocks.iter().flat_map(|block| &block.lengths);
         lengths.zip(rows).for_each(|(&length, row)| starts[row + 1] = length.into());
         (0..n_rows).for_each(|row| starts[row + 1] += starts[row]);
+        let mut blocks = blocks.into_iter();
+        // The first block is moved, so that a single one is not copied.
+        let RowBlock { mut indices, mut values, .. } = blocks.next().unwrap_or_default();
+        indices.reserve_exact(nnz - indices.len());
+        values.reserve_exact(nnz - values.len());
         for block in blocks {
             indices.extend(block.indices);
             values.extend(block.values);

@@ -20,7 +20,7 @@ use crate::dense::{PANEL, PanelRow};
 
 /// Rows with more entries than this are summed in chunks of this many.
 const LONG: usize = 1 << 14;
-/// How many entries ahead rows are prefetched.
+/// Distance of the prefetch, in entries.
 const AHEAD: usize = 16;
 /// The work of a task in entries, where a row itself counts as two: some microseconds.
 const TASK: usize = 1 << 13;
@@ -68,7 +68,7 @@ impl TaskedCsr {
         &self.matrix
     }
 
-    /// Calls `finish(i, sums, out_i, about_i)` with the product of every row i and the panel `b`.
+    /// Calls `finish(i, sums, out_i, row_out_i)` with the product of every row i and the panel `b`.
     /// `values` replace the matrix's own. `finish` writes `out_i`, or leaves it as it is.
     ///
     /// # Panics
@@ -78,10 +78,10 @@ impl TaskedCsr {
         values: &[f32],
         b: &[f32],
         out: &mut [f32],
-        about: &mut [T],
+        row_out: &mut [T],
         finish: impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T) + Sync,
     ) {
-        self.times_by(Build::best(), values, b, out, about, finish);
+        self.times_by(Build::best(), values, b, out, row_out, finish);
     }
 
     fn times_by<T: Send>(
@@ -90,19 +90,19 @@ impl TaskedCsr {
         values: &[f32],
         b: &[f32],
         out: &mut [f32],
-        about: &mut [T],
+        row_out: &mut [T],
         finish: impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T) + Sync,
     ) {
         let a = &self.matrix;
         assert_eq!(values.len(), a.nnz(), "one value per entry");
         assert_eq!(b.len(), a.n_cols() * PANEL, "one row of the panel per column of the matrix");
         assert_eq!(out.len(), a.n_rows() * PANEL, "one row of the product per row of the matrix");
-        assert_eq!(about.len(), a.n_rows(), "one entry of `about` per row of the matrix");
+        assert_eq!(row_out.len(), a.n_rows(), "one entry of `row_out` per row of the matrix");
         let (b, _) = b.as_chunks::<PANEL>();
         let long = self.long_rows(build, values, b);
         let inputs = TaskInputs { build, a, values, b, long_rows: &self.long, long: &long };
-        self.in_tasks(out, about)
-            .for_each(|(rows, out, about)| inputs.run(rows, out, about, &finish));
+        self.in_tasks(out, row_out)
+            .for_each(|(rows, out, row_out)| inputs.run(rows, out, row_out, &finish));
     }
 
     /// The products of the long rows: chunks in parallel, added in order for each row.
@@ -120,19 +120,19 @@ impl TaskedCsr {
             .collect()
     }
 
-    /// The tasks, each with its rows of `panel` and `about`.
+    /// The tasks, each with its rows of `panel` and `row_out`.
     fn in_tasks<'a, T: Send>(
         &'a self,
         panel: &'a mut [f32],
-        about: &'a mut [T],
+        row_out: &'a mut [T],
     ) -> impl ParallelIterator<Item = (Range<usize>, &'a mut [PanelRow], &'a mut [T])> {
         let (mut rows_left, _) = panel.as_chunks_mut::<PANEL>();
-        let mut about_left = about;
+        let mut about_left = row_out;
         let mut parts = Vec::with_capacity(self.tasks.len());
         for task in &self.tasks {
             let (rows, rows_rest) = rows_left.split_at_mut(task.len());
-            let (about, about_rest) = about_left.split_at_mut(task.len());
-            parts.push((task.clone(), rows, about));
+            let (row_out, about_rest) = about_left.split_at_mut(task.len());
+            parts.push((task.clone(), rows, row_out));
             (rows_left, about_left) = (rows_rest, about_rest);
         }
         parts.into_par_iter()
@@ -191,14 +191,14 @@ impl TaskInputs<'_> {
         self,
         rows: Range<usize>,
         out: &mut [PanelRow],
-        about: &mut [T],
+        row_out: &mut [T],
         finish: &impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T),
     ) {
         match self.build {
-            Build::Portable => self.run_here(rows, out, about, finish),
+            Build::Portable => self.run_here(rows, out, row_out, finish),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor has AVX2.
-            Build::Avx2 => unsafe { self.run_avx2(rows, out, about, finish) },
+            Build::Avx2 => unsafe { self.run_avx2(rows, out, row_out, finish) },
         }
     }
 
@@ -209,10 +209,10 @@ impl TaskInputs<'_> {
         self,
         rows: Range<usize>,
         out: &mut [PanelRow],
-        about: &mut [T],
+        row_out: &mut [T],
         finish: &impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T),
     ) {
-        self.run_here(rows, out, about, finish);
+        self.run_here(rows, out, row_out, finish);
     }
 
     #[inline(always)]
@@ -220,12 +220,12 @@ impl TaskInputs<'_> {
         self,
         rows: Range<usize>,
         out: &mut [PanelRow],
-        about: &mut [T],
+        row_out: &mut [T],
         finish: &impl Fn(usize, &mut PanelRow, &mut PanelRow, &mut T),
     ) {
         let TaskInputs { a, values, b, long_rows, long, .. } = self;
         let mut next_long = long_rows.partition_point(|&i| i < rows.start);
-        for ((i, out), about) in rows.zip(out).zip(about) {
+        for ((i, out), row_out) in rows.zip(out).zip(row_out) {
             let span = a.starts()[i] as usize..a.starts()[i + 1] as usize;
             let mut sums = if span.len() > LONG {
                 next_long += 1;
@@ -233,7 +233,7 @@ impl TaskInputs<'_> {
             } else {
                 sum(a.indices(), values, span, b)
             };
-            finish(i, &mut sums, out, about);
+            finish(i, &mut sums, out, row_out);
         }
     }
 }

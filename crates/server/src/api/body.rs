@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::http::{AppState, drain, read_body};
 use crate::problem::Problem;
 
-/// How much a body may hold.
+/// The size limit of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodySize {
     /// A query.

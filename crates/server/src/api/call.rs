@@ -1,4 +1,4 @@
-//! A call of a route: what a handler knows of a request, and how it answers.
+//! A call of a route: the request as a handler reads it, and its ways to answer.
 
 use std::pin::Pin;
 

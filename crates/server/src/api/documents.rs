@@ -1,4 +1,4 @@
-//! Documents: read, written, deleted.
+//! Reads, writes and deletes documents.
 
 use axum::http::StatusCode;
 use liken::data::Document;
@@ -47,12 +47,12 @@ impl From<Written> for BulkWritten {
     }
 }
 
-/// Why a document was refused.
+/// An invalid document of a bulk request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BadLine {
     /// Its line, or its position in the list, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Reason for the refusal.
     pub detail: String,
 }
 
@@ -120,10 +120,10 @@ fn write(
         let mut response = content("application/json", to_json(&written)?);
         if wait {
             let sequence = written.written.sequence;
-            let patience = deadline.saturating_duration_since(Instant::now());
-            let patience = patience.min(state.limits().request());
-            let wait = move |engine: &Engine| Ok(engine.wait_for(sequence, patience));
-            let seen = state.run_until(WorkerPool::Wait, Instant::now() + patience, wait);
+            let max_wait = deadline.saturating_duration_since(Instant::now());
+            let max_wait = max_wait.min(state.limits().request());
+            let wait = move |engine: &Engine| Ok(engine.wait_for(sequence, max_wait));
+            let seen = state.run_until(WorkerPool::Wait, Instant::now() + max_wait, wait);
             // The documents are on disk: if the pool is full, that is no failure either.
             if seen.await != Ok(true) {
                 *response.status_mut() = StatusCode::ACCEPTED;

@@ -53,8 +53,8 @@ pub(super) fn checked<T: DeserializeOwned>(
     Ok(items.valid)
 }
 
-/// Reads the items of a call's body with `read`, whose error says what is wrong with a value. Unless
-/// the call is lenient, one invalid item refuses all.
+/// Reads the items of a call's body with `read`, whose error describes the fault of a value. Unless
+/// the call is lenient, one invalid item rejects the whole request.
 pub(super) fn items<T>(
     call: &Call,
     what: &str,

@@ -1,4 +1,4 @@
-//! Judgments: the grades that people give, stored, and exported as JSON or TREC qrels.
+//! Stores judgments and exports them as JSON or TREC qrels.
 
 use liken_engine::{Engine, checks};
 

@@ -1,4 +1,4 @@
-//! The JSON API: one table of routes, of which the router and the OpenAPI document are made, and
+//! The JSON API: one table of routes, from which the router and the OpenAPI document are made, and
 //! their handlers.
 
 mod body;

@@ -64,7 +64,7 @@ fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, (String, String)> {
     Ok(read)
 }
 
-/// What is wrong in plain words, and where.
+/// The error in plain words, and its place.
 fn wrong(field: &str, error: &serde_json::Error) -> (String, String) {
     let (line, column) = (error.line(), error.column());
     let mut reason = error.to_string();

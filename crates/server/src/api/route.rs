@@ -1,4 +1,4 @@
-//! The declaration of a route: what the router and the OpenAPI document are made of.
+//! The declaration of a route, from which the router and the OpenAPI document are made.
 
 use axum::http::Method;
 use liken_engine::types::Scope;

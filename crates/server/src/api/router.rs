@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
-use liken_engine::store::LONGEST_ID;
+use liken_engine::checks;
 use tokio::time::Instant;
 
 use super::body::receive;
@@ -82,12 +82,7 @@ fn names(route: &Route, path: &str) -> Result<Vec<String>, Problem> {
     let captured = route.captured(path).unwrap_or_default();
     let decode = |(field, value): (&str, &str)| {
         let value = decoded(value, false)?;
-        if value.len() > LONGEST_ID {
-            let n = value.len();
-            return Err(Problem::bad(format!(
-                "{field} is {n} bytes long: expected at most {LONGEST_ID}"
-            )));
-        }
+        checks::id(field, &value)?;
         Ok(value)
     };
     route.names().zip(captured).map(decode).collect()

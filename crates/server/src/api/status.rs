@@ -20,7 +20,7 @@ pub struct Ready {
     /// Documents, changes and models.
     #[serde(flatten)]
     pub status: Status,
-    /// Why it is not ready, if it is not.
+    /// The reason, if it is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Limits on what a client may send and how long it may take; what it may ask of the engine is
-//! limited by [`liken_engine::Limits`].
+//! Limits on the size and the duration of requests; [`liken_engine::Limits`] has those on their
+//! contents.
 
 use std::time::Duration;
 

@@ -47,7 +47,7 @@ pub(super) struct LoggedRequest<'a> {
     pub status: u16,
     pub took: Duration,
     pub bytes: Option<u64>,
-    /// Why the request was refused.
+    /// The reason of a refusal.
     pub problem: Option<&'a str>,
     /// The text of the search; written only if the log is to have queries.
     pub query: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! Which sites' pages may send requests: checks of the `Host` and `Origin` headers.
+//! Checks of the `Host` and `Origin` headers: the sites whose pages may send requests.
 //!
 //! A service on the loopback address is open to every program of the machine, and so to every
 //! page in its browser; one without keys on another address is open to every page in a browser of
@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, header};
 
 use crate::problem::Problem;
 
-/// Which values of `Host` are accepted besides the listed names.
+/// The values of `Host` accepted besides the listed names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Hosts {
     /// All.

@@ -56,8 +56,8 @@ async fn read_chunks(
     let mut memory: Option<OwnedSemaphorePermit> = None;
     let started = Instant::now();
     loop {
-        let patience = deadline.min(state.deadline());
-        let chunk = match timeout_at(patience, next(body)).await {
+        let end = deadline.min(state.deadline());
+        let chunk = match timeout_at(end, next(body)).await {
             Ok(None) => return Ok((bytes, memory)),
             Ok(Some(chunk)) => {
                 chunk.map_err(|error| Problem::bad(format!("the body broke off: {error}")))?
@@ -114,7 +114,7 @@ fn reserve(
 async fn next(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
     loop {
         match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await? {
-            // A frame without data holds trailers, which nobody needs.
+            // A frame without data holds trailers, which are not used.
             Ok(frame) => {
                 if let Ok(data) = frame.into_data() {
                     return Some(Ok(data));

@@ -27,7 +27,7 @@ pub struct ProblemBody {
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What was expected, what came, and what to do.
+    /// The message: what was expected, what came, and what to do.
     pub detail: String,
     /// The request's id, as in the `x-request-id` header and in the log.
     pub instance: String,

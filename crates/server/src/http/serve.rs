@@ -1,4 +1,4 @@
-//! Accepts and serves connections until told to stop.
+//! Accepts and serves connections until the service is stopped.
 
 use std::future::Future;
 use std::io;

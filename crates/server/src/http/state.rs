@@ -136,7 +136,7 @@ impl AppState {
         Instant::now() + self.limits().request()
     }
 
-    /// How long search has made no progress although changes wait for it.
+    /// The time for which search has made no progress although changes wait for it.
     pub(crate) fn stuck(&self, status: &Status) -> Option<Duration> {
         let mut behind = self.shared.behind.lock().unwrap_or_else(PoisonError::into_inner);
         if status.applied >= status.written {

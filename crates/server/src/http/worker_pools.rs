@@ -91,7 +91,7 @@ impl WorkerPools {
     }
 
     /// Runs `work` on a thread of `pool` and waits for it until `deadline`. Work that has started
-    /// runs to its end and occupies its thread until then, even if nobody waits for it any more.
+    /// runs to its end and occupies its thread until then, even after its request timed out.
     pub async fn run<T: Send + 'static>(
         &self,
         pool: WorkerPool,

@@ -25,7 +25,7 @@ use maud::{Markup, html};
 
 pub use super::judged_queries::{JudgedQueries, JudgedQuery};
 use super::layout::{self, Tab, empty};
-use super::page_jobs::{PATIENCE, PageJobs, waiting};
+use super::page_jobs::{MAX_WAIT, PageJobs, waiting};
 use super::page_params::PageParams;
 use crate::jobs::JobStatus;
 use crate::problem::Problem;
@@ -108,7 +108,7 @@ fn judged(
             };
             let key = format!("{} {candidates} {identity}", params.by.name());
             let path = dataset.folder.path.clone();
-            let found = jobs.judged_queries.get(&key, PATIENCE, move |reporter| {
+            let found = jobs.judged_queries.get(&key, MAX_WAIT, move |reporter| {
                 reporter.report("reading judgments", 0, None);
                 JudgedQueries::held_out(&Dataset::open(&path)?, on, candidates, &served.model)
             })?;
@@ -146,8 +146,8 @@ fn measured(
     let mut running = Vec::new();
     for system in &params.systems {
         // If one is not done, the page cannot be shown anyway.
-        let patience = if running.is_empty() { PATIENCE } else { Duration::ZERO };
-        match ranking(jobs, system, key, judged, patience)? {
+        let max_wait = if running.is_empty() { MAX_WAIT } else { Duration::ZERO };
+        match ranking(jobs, system, key, judged, max_wait)? {
             JobStatus::Ready(run) => ranked.push((system.name().to_owned(), run)),
             JobStatus::Running(progress) => running.push((system.name().to_owned(), progress)),
         }
@@ -161,7 +161,7 @@ fn measured(
     let wanted = (params.measures.clone(), params.baseline, params.complete);
     let study = format!("{key}\n{names:?}\n{wanted:?}");
     let (owned, (measures, baseline, complete)) = (Arc::clone(judged), wanted);
-    let found = jobs.comparisons.get(&study, PATIENCE, move |reporter| {
+    let found = jobs.comparisons.get(&study, MAX_WAIT, move |reporter| {
         reporter.report("intervals and tests", 0, None);
         table(&owned, &ranked, &measures, baseline, complete)
     })?;
@@ -178,12 +178,12 @@ fn ranking(
     system: &System,
     key: &str,
     judged: &Arc<JudgedQueries>,
-    patience: Duration,
+    max_wait: Duration,
 ) -> Result<JobStatus<TrecRun>, Problem> {
     let key = format!("{key}\n{}@{}", system.key(), system.version());
     let judged = Arc::clone(judged);
     match system.clone() {
-        System::Model(served) => jobs.rankings.get(&key, patience, move |reporter| {
+        System::Model(served) => jobs.rankings.get(&key, max_wait, move |reporter| {
             let total = judged.queries.len() as u64;
             Ok(rank(&served.model, &judged, &|done| {
                 reporter.report("ranking queries", done as u64, Some(total));
@@ -191,7 +191,7 @@ fn ranking(
         }),
         System::Uploaded(about) => {
             let runs = Arc::clone(&jobs.runs);
-            jobs.rankings.get(&key, patience, move |reporter| {
+            jobs.rankings.get(&key, max_wait, move |reporter| {
                 reporter.report("reading the run", 0, None);
                 Ok(judged.fitted(runs.open(&about.name)?))
             })

@@ -1,4 +1,4 @@
-//! Data: statistics of the index's dataset, the report of its import, and what has changed since.
+//! Data: statistics of the index's dataset, the report of its import, and the changes since.
 
 mod examples;
 mod sections;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::dataset_stats::DatasetStats;
 use super::layout::{self, Cell, Tab, TableColumn, empty, grouped};
-use super::page_jobs::{PATIENCE, PageJobs, waiting};
+use super::page_jobs::{MAX_WAIT, PageJobs, waiting};
 use super::page_params::PageParams;
 use crate::jobs::JobStatus;
 use crate::problem::Problem;
@@ -33,7 +33,7 @@ pub fn page(engine: &Engine, jobs: &PageJobs, asked: &PageParams) -> Result<Mark
     Ok(layout::page("Data", Tab::Data, body))
 }
 
-/// Counts of the index as it is now.
+/// Current counts of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveCounts {
     /// Documents that search finds.
@@ -95,7 +95,7 @@ fn counted(
         about.dataset.identity == identity && about.evidence.is_none()
     };
     let served = active.iter().find(fits).cloned();
-    jobs.dataset_stats.get(&identity, PATIENCE, move |reporter| {
+    jobs.dataset_stats.get(&identity, MAX_WAIT, move |reporter| {
         Ok(reporter.run(|run| {
             let dataset = Dataset::open(&path)?;
             match served {
@@ -106,7 +106,7 @@ fn counted(
     })
 }
 
-/// Counts of the index as it is now, and how it differs from the dataset.
+/// Current counts of the index, and its differences from the dataset.
 fn live(live: &LiveCounts, dataset: Option<&Dataset>) -> Markup {
     let now = live.documents;
     let made = dataset.map(|dataset| dataset.about().counts.documents);
@@ -168,7 +168,7 @@ fn serde_name(value: &impl Serialize) -> String {
 fn origin(dataset: &Dataset) -> Markup {
     let about = dataset.about();
     html! {
-        h2 { "Where it came from" }
+        h2 { "Sources" }
         @if about.sources.is_empty() { p { "It was generated, not imported." } }
         @else {
             ul { @for source in &about.sources {

@@ -32,7 +32,7 @@ pub struct DatasetStats {
     pub document_lengths: Bins,
     /// Judged pairs of validation and test by their grades.
     pub grades: [Vec<(i32, usize)>; 2],
-    /// How often each rank was shown and clicked, if the log has impressions.
+    /// Impressions and clicks per rank, if the log has impressions.
     pub by_rank: Vec<(u64, u64)>,
     /// Preference pairs from clicks, and how often judgments agree with them.
     pub agreement: Agreement,

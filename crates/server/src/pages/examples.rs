@@ -41,7 +41,7 @@ pub fn judged(dataset: &Dataset, n: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use liken::data::{DatasetAbout, DatasetWriter, Document, Evidence, Query};
+    use liken::data::{DatasetAbout, DatasetWriter, Document, Query, RelevanceSource};
     use liken::sparse::Csr;
 
     use super::*;
@@ -59,7 +59,7 @@ mod tests {
         writer.document(&Document { id: "d".into(), fields: Default::default() }).unwrap();
         let clicks = Csr::from_triplets(5, 1, vec![(0, 0, 1.0)]).unwrap();
         let test = Csr::from_triplets(5, 1, vec![(4, 0, 1.0)]).unwrap();
-        let about = DatasetAbout::as_given(Evidence::Judgments);
+        let about = DatasetAbout::as_given(RelevanceSource::Judgments);
         writer.finish(&clicks, &Csr::empty(5, 1), &test, &[], about).unwrap();
         let dataset = Dataset::open(&path).unwrap();
         assert_eq!(most_clicked(&dataset, 9), ["often", "tested", "rare"]);

@@ -14,7 +14,7 @@ use documents::document;
 use explained::lexical_of;
 pub use explained::{fused, latent, latent_of, lexical, poison, ranked};
 
-/// What must never come out as markup.
+/// Text that must be escaped wherever a page shows it.
 pub const HOSTILE: &str = "<script>alert('x')</script>\"'><img src=x onerror=alert(1)>&amp;";
 
 pub fn model(name: &str) -> ModelRef {

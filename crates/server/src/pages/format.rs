@@ -26,11 +26,7 @@ pub fn signed(value: f64, digits: usize) -> String {
 
 /// A count with its noun: `1 query`, `12,345 documents`.
 pub fn count(n: usize, noun: &str) -> String {
-    match noun.strip_suffix('y') {
-        _ if n == 1 => format!("1 {noun}"),
-        Some(stem) => format!("{} {stem}ies", grouped(n)),
-        None => format!("{} {noun}s", grouped(n)),
-    }
+    liken::counted(grouped(n), noun)
 }
 
 /// An address with parameters, encoded.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::explain::words;
 use super::heat_map::digits;
-use super::layout::{NoticeKind, count, empty, fixed, grouped, notice};
+use super::layout::{NoticeKind, count, empty, fixed, notice};
 use super::rank_changes::rank_changes;
 use super::reason::Reason;
 use super::search_view::{ColumnView, SearchView, about_column};
@@ -126,14 +126,14 @@ fn figures(answer: &SearchResponse) -> Markup {
     }
 }
 
-/// Why a column has no hits, and what might help.
+/// The text of a column without hits: the reason, and advice.
 fn nothing(view: &SearchView, answer: &SearchResponse) -> Markup {
     let title = if view.ask.offset > 0 { "No further documents" } else { "Nothing found" };
     empty(
         title,
         html! {
             @if view.ask.offset > 0 {
-                p { "There are " (grouped(answer.candidates)) " candidates in all. "
+                p { "The search has " (count(answer.candidates, "candidate")) ". "
                     a href=(view.ask.at_offset(0)) { "Back to the first ones" } }
             } @else {
                 @if !answer.unknown_words.is_empty() {

@@ -1,5 +1,5 @@
 //! Judge: grades for the documents that all models find for a query, by keyboard, mouse or touch.
-//! Their order does not tell which model found what.
+//! Their order hides the models that found them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -169,7 +169,7 @@ fn offers(view: &JudgeView) -> Markup {
     }
 }
 
-/// The next query that nobody has judged.
+/// The next query without judgments.
 pub fn next_query(view: &JudgeView) -> Option<&str> {
     let at = view.offered.iter().position(|offered| offered.query == view.ask.query);
     let (before, after) = view.offered.split_at(at.map_or(0, |at| at + 1));

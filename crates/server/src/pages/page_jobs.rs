@@ -15,8 +15,8 @@ use super::judged_queries::JudgedQueries;
 use crate::jobs::{JobQueue, Jobs, Progress};
 use crate::runs::Runs;
 
-/// How long a request waits for the result of a job.
-pub const PATIENCE: Duration = Duration::from_millis(400);
+/// The longest time for which a request waits for the result of a job.
+pub const MAX_WAIT: Duration = Duration::from_millis(400);
 
 /// The jobs of all pages, in one queue.
 pub struct PageJobs {

@@ -10,9 +10,9 @@ use crate::api::types::Hit;
 pub enum RankChange {
     /// The same rank.
     Same,
-    /// How many ranks higher it is here, and its rank there.
+    /// The number of ranks by which it is higher here, and its rank there.
     Up(usize, usize),
-    /// How many ranks lower it is here, and its rank there.
+    /// The number of ranks by which it is lower here, and its rank there.
     Down(usize, usize),
     /// It is not among this many first documents there.
     Absent(usize),

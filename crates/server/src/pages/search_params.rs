@@ -1,6 +1,6 @@
 //! The parameters of the search page: read, checked, and written into links.
 
-use liken_engine::checks;
+use liken_engine::{Limits, checks};
 use serde_json::Value;
 
 use super::format::address;
@@ -10,8 +10,6 @@ use crate::problem::Problem;
 /// The most columns side by side.
 pub const MOST_COLUMNS: usize = 4;
 
-/// The largest offset of a page.
-const MOST_OFFSET: usize = 10_000;
 /// The most hits of a column on a page.
 pub const MOST_HITS: usize = 100;
 
@@ -82,14 +80,7 @@ impl SearchParams {
                     ask.k = number(name, value)?;
                     checks::number(name, ask.k, MOST_HITS)?;
                 }
-                "offset" if !value.is_empty() => {
-                    ask.offset = number(name, value)?;
-                    if ask.offset > MOST_OFFSET {
-                        return Err(Problem::bad(format!(
-                            "offset is {value}: expected a number from 0 to {MOST_OFFSET}"
-                        )));
-                    }
-                }
+                "offset" if !value.is_empty() => ask.offset = number(name, value)?,
                 "filter" => ask.filter = value.to_owned(),
                 "fusion" if !value.is_empty() => {
                     let known = FUSIONS.iter().find(|(name, _, _)| *name == value);
@@ -100,12 +91,8 @@ impl SearchParams {
                     ask.fusion = Some(*method);
                 }
                 "diversify" if !value.is_empty() => {
-                    let lambda: f64 = number(name, value)?;
-                    if !(0.0..=1.0).contains(&lambda) {
-                        return Err(Problem::bad(format!(
-                            "diversify is {value}: expected a number from 0 to 1 (no effect)"
-                        )));
-                    }
+                    let lambda = number(name, value)?;
+                    checks::lambda(name, lambda)?;
                     ask.diversify = Some(lambda);
                 }
                 "ranker" => ask.ranker = value.to_owned(),
@@ -114,6 +101,7 @@ impl SearchParams {
                 _ => {}
             }
         }
+        checks::offset(ask.offset, ask.k, &Limits::default())?;
         if ask.columns.len() > MOST_COLUMNS {
             return Err(Problem::bad(format!(
                 "the address has {} columns: expected at most {MOST_COLUMNS}; remove some of the \
@@ -247,7 +235,7 @@ mod tests {
     fn what_makes_no_sense_is_refused_with_a_reason() {
         for (name, value, expected) in [
             ("k", "0", "from 1 to 100"),
-            ("offset", "18446744073709551615", "from 0 to 10000"),
+            ("offset", "18446744073709551615", "together above 10000"),
             ("k", "1000000000", "from 1 to 100"),
             ("k", "ten", "number"),
             ("offset", "-1", "number"),

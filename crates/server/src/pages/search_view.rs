@@ -32,7 +32,7 @@ impl ModelInfo {
         }
     }
 
-    /// What the model does, in plain words.
+    /// A description of the model for the search page.
     pub fn about(&self) -> &'static str {
         match (self.lexical, self.from_clicks) {
             (true, _) => "counts the words of your query in each document; rare words weigh more",

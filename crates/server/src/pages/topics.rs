@@ -14,20 +14,20 @@ use super::layout::{
     plots as side_by_side,
 };
 use super::model_choice;
-use super::page_jobs::{PATIENCE, PageJobs, waiting};
+use super::page_jobs::{MAX_WAIT, PageJobs, waiting};
 use super::page_params::PageParams;
 use super::paging::Paging;
 use super::titles::title;
 use crate::jobs::JobStatus;
 use crate::problem::Problem;
 
-/// The words of a topic.
+/// Words shown per topic.
 const WORDS: usize = 10;
-/// The documents of a topic.
+/// Documents shown per topic.
 const DOCUMENTS: usize = 5;
-/// The topics of a text.
-const OF_TEXT: usize = 10;
-/// The topics of a page.
+/// Topics shown for a text.
+const MAX_TEXT_TOPICS: usize = 10;
+/// Topics per page.
 const PER_PAGE: usize = 60;
 
 /// `GET /topics`.
@@ -50,19 +50,19 @@ pub fn body(
         Some(named) => with_topics.iter().find(|served| Arc::ptr_eq(served, named)),
     };
     let Some(served) = chosen else {
-        return Ok(none(asked.one("name"), &with_topics));
+        return Ok(no_topics_page(asked.one("name"), &with_topics));
     };
     let name = &served.about.model.name;
     let key = format!("{name}@{}", served.about.model.version);
     let owned = Arc::clone(served);
-    let found = jobs.topics.get(&key, PATIENCE, move |reporter| {
-        let look = TopicSummaryOptions {
+    let found = jobs.topics.get(&key, MAX_WAIT, move |reporter| {
+        let options = TopicSummaryOptions {
             words: WORDS,
             documents: DOCUMENTS,
             map: true,
             ..TopicSummaryOptions::default()
         };
-        Ok(reporter.run(|run| TopicsSummary::of(&owned.model, None, &look, run))?)
+        Ok(reporter.run(|run| TopicsSummary::of(&owned.model, None, &options, run))?)
     })?;
     Ok(html! {
         h1 { "Topics of " (name) }
@@ -84,7 +84,7 @@ pub fn has_topics(model: &Model) -> bool {
 }
 
 /// The page where no model has topics.
-fn none(name: Option<&str>, others: &[Arc<ServedModel>]) -> Markup {
+fn no_topics_page(name: Option<&str>, others: &[Arc<ServedModel>]) -> Markup {
     let what = match name {
         Some(name) => format!("{name} has no topics"),
         None => "No active model has topics".to_owned(),
@@ -136,7 +136,7 @@ pub fn sections(
             "Topics with the same words lie near each other; the larger a circle, the more of the documents is its topic. Choose one to see its words.",
             html! { (PreEscaped(plots::map(summary))) },
         ))
-        @if left_out > 0 { p.small { (left_out) " smaller topics are not on the map." } }
+        @if left_out > 0 { p.small { "Not on the map: " (layout::count(left_out, "smaller topic")) "." } }
         h2 { "Size and coherence" }
         (figure(
             "Share: the topic’s part of all documents. NPMI: how well its heaviest words belong together, from −1 (never in one document) over 0 (by chance) to 1 (always together).",
@@ -197,7 +197,7 @@ fn text_part(model: &Model, summary: &TopicsSummary, asked: &PageParams) -> Mark
                 @if let Some(class) = &found.class { p { "It fits best into " strong { (class) } "." } }
                 @if found.topics.is_empty() { p { "No topic has a word of the text." } }
                 @else {
-                    @let rows = found.topics.iter().take(OF_TEXT).map(|topic| vec![
+                    @let rows = found.topics.iter().take(MAX_TEXT_TOPICS).map(|topic| vec![
                         Cell::markup(html! { a href={ "#" (plots::id(topic.topic)) } { (topic.topic) } }),
                         Cell::bar(topic.share, &plots::percent(topic.share), 1.0),
                         Cell::text(&topic.words.join(" ")),

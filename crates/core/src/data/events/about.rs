@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::offers::Offers;
+use super::log_columns::LogColumns;
 use crate::rows::time;
 use crate::{Error, Result};
 
-/// How a raw log is read.
+/// Rules for reading a raw log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EventRules {
@@ -20,14 +20,14 @@ pub struct EventRules {
     /// Users with more events than this are taken for robots and dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_user_events: Option<u64>,
-    /// The days after which a click counts half.
+    /// Days after which the weight of a click has halved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_life: Option<f64>,
 }
 
 impl EventRules {
     /// The number of users that a query needs; 0 for no limit.
-    pub(in crate::data) fn least_users(&self) -> u32 {
+    pub(in crate::data) fn min_users(&self) -> u32 {
         self.min_users.unwrap_or(0)
     }
 
@@ -46,16 +46,16 @@ impl EventRules {
     }
 
     /// An error if a rule needs what the log does not have.
-    pub(in crate::data) fn check_against(&self, offers: Offers) -> Result<()> {
+    pub(in crate::data) fn check_against(&self, columns: LogColumns) -> Result<()> {
         let needs_users = [
-            ("min_users", self.least_users() > 1),
+            ("min_users", self.min_users() > 1),
             ("max_per_user", self.max_per_user.is_some()),
             ("max_user_events", self.max_user_events.is_some()),
         ];
-        if let Some((rule, _)) = needs_users.iter().find(|(_, set)| *set && !offers.users) {
+        if let Some((rule, _)) = needs_users.iter().find(|(_, set)| *set && !columns.users) {
             return Err(lacking(rule, "user"));
         }
-        if self.half_life.is_some() && !offers.times {
+        if self.half_life.is_some() && !columns.times {
             return Err(lacking("half_life", "time"));
         }
         Ok(())
@@ -76,19 +76,20 @@ fn lacking(rule: &str, column: &str) -> Error {
 pub struct EventsAbout {
     /// The columns that it has.
     #[serde(flatten)]
-    pub offers: Offers,
+    pub columns: LogColumns,
     /// The first and the last span with clicks: hours since 1970, or seconds since midnight
     /// where the log has no dates.
     pub spans: Option<(i64, i64)>,
-    /// Where the split is by time: the first span of validation and the first of test.
+    /// In a split by time: the first span of validation and the first of test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts: Option<(i64, i64)>,
     /// The moments given for the start of validation and of test.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub from: (Option<String>, Option<String>),
     /// Lists of impressions that training may use.
-    pub lists: u64,
-    /// How the log was read.
+    #[serde(rename = "lists")]
+    pub impression_lists: u64,
+    /// Rules by which the log was read.
     pub rules: EventRules,
 }
 
@@ -97,11 +98,11 @@ fn is_nothing(from: &(Option<String>, Option<String>)) -> bool {
 }
 
 impl EventsAbout {
-    /// The kinds of evidence in the log, and what they allow.
-    pub fn evidence(&self) -> String {
+    /// A note on the columns of the log and on what they allow.
+    pub fn describe_columns(&self) -> String {
         let matching = "matching models with sampled negatives (pls, rmls and mixes)";
         let shown = "documents shown and not clicked can serve as negatives, and clicks can be weighted by click-through rate (`evidence = rates`)";
-        match (self.offers.impressions, self.offers.ranks) {
+        match (self.columns.impressions, self.columns.ranks) {
             (false, false) => format!(
                 "evidence: clicks. That is enough for {matching}; to use more, log impressions, too"
             ),
@@ -119,13 +120,13 @@ impl EventsAbout {
 
     /// The time that the log covers, in words.
     pub fn period(&self) -> Option<String> {
-        let (first, last) = self.spans.filter(|_| self.offers.times)?;
+        let (first, last) = self.spans.filter(|_| self.columns.times)?;
         Some(format!("from {} to {}", self.moment(first), self.moment(last)))
     }
 
     /// The date and time of a span.
     pub fn moment(&self, span: i64) -> String {
-        if self.offers.dated {
+        if self.columns.times_have_dates {
             // Without its seconds, which are always 0.
             let text = time::show(span.saturating_mul(3600), true);
             text.strip_suffix(":00").unwrap_or(&text).to_owned()

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::EventRules;
 use super::event::Event;
-use super::offers::Offers;
+use super::log_columns::LogColumns;
 use super::query_log::{Builder, QueryLog, Shown, rank_order};
 use crate::file::{Sorted, Sorter};
 use crate::{Error, Result, Run};
@@ -29,7 +29,7 @@ pub(in crate::data) struct DroppedEvents {
 /// Calls `sink` with each of the sorted events but repetitions, and returns how many these were.
 pub(super) fn for_each_event(
     mut events: Sorted,
-    offers: Offers,
+    columns: LogColumns,
     stage: &str,
     run: &Run<'_>,
     mut sink: impl FnMut(&Event<'_>) -> Result<()>,
@@ -44,7 +44,7 @@ pub(super) fn for_each_event(
             problem: "a sorted event cannot be decoded".into(),
         })?;
         // Nobody does the same thing twice in one second: such a line was logged twice.
-        if offers.times && !event.user.is_empty() && record == previous {
+        if columns.times && !event.user.is_empty() && record == previous {
             repeated += 1;
             continue;
         }
@@ -59,7 +59,7 @@ pub(super) fn for_each_event(
 /// may come in several chunks.
 pub(super) fn group(
     events: Sorted,
-    offers: Offers,
+    columns: LogColumns,
     rules: &EventRules,
     robots: &HashSet<u64>,
     run: &Run<'_>,
@@ -67,7 +67,7 @@ pub(super) fn group(
 ) -> Result<DroppedEvents> {
     let mut dropped = DroppedEvents { robots: robots.len() as u64, ..DroppedEvents::default() };
     let mut grouping: Option<Grouping> = None;
-    let repeated = for_each_event(events, offers, "aggregating", run, |event| {
+    let repeated = for_each_event(events, columns, "aggregating", run, |event| {
         if !robots.is_empty() && robots.contains(&user_key(event.user)) {
             dropped.of_robots += 1;
             return Ok(());
@@ -77,7 +77,7 @@ pub(super) fn group(
         {
             done.finish(rules, &mut dropped, &mut sink)?;
         }
-        let grouping = grouping.get_or_insert_with(|| Grouping::new(event.query, offers));
+        let grouping = grouping.get_or_insert_with(|| Grouping::new(event.query, columns));
         grouping.add(event, rules, &mut dropped, &mut sink)
     })?;
     if let Some(done) = grouping {
@@ -87,8 +87,9 @@ pub(super) fn group(
 }
 
 /// The events of one query, which come by user, page and time.
+#[derive(Default)]
 struct Grouping {
-    offers: Offers,
+    columns: LogColumns,
     builder: Builder,
     /// Finished chunks, held back until the query has enough users.
     chunks: Vec<QueryLog>,
@@ -103,19 +104,8 @@ struct Grouping {
 }
 
 impl Grouping {
-    fn new(query: &str, offers: Offers) -> Self {
-        Grouping {
-            offers,
-            builder: Builder::new(query),
-            chunks: Vec::new(),
-            users: 0,
-            events: 0,
-            user: None,
-            clicked: HashMap::new(),
-            page: String::new(),
-            last: 0,
-            shown: Vec::new(),
-        }
+    fn new(query: &str, columns: LogColumns) -> Self {
+        Grouping { columns, builder: Builder::new(query), ..Grouping::default() }
     }
 
     fn add(
@@ -127,7 +117,7 @@ impl Grouping {
     ) -> Result<()> {
         self.events += 1;
         let other_user = self.user.as_deref() != Some(event.user);
-        if other_user || is_other_page(&self.page, self.last, event, self.offers) {
+        if other_user || is_other_page(&self.page, self.last, event, self.columns) {
             self.end_impression();
             // Not within a user, whose `clicked` refers to documents of the builder.
             if other_user || event.user.is_empty() {
@@ -151,10 +141,10 @@ impl Grouping {
             if capped {
                 dropped.beyond_cap += 1;
             } else {
-                self.builder.click(place, self.offers.span(event.seconds), 1);
+                self.builder.click(place, self.columns.span(event.seconds), 1);
             }
         }
-        if self.offers.impressions {
+        if self.columns.impressions {
             if self.shown.is_empty() {
                 self.page.clear();
                 self.page.push_str(event.page);
@@ -179,7 +169,7 @@ impl Grouping {
             list.push((doc, best, same.iter().any(|&(_, _, clicked)| clicked)));
         }
         list.sort_unstable_by_key(rank_order);
-        self.builder.list(self.offers.span(self.last), list, 1);
+        self.builder.list(self.columns.span(self.last), list, 1);
         self.shown.clear();
     }
 
@@ -195,7 +185,7 @@ impl Grouping {
         let next = Builder::new(self.builder.query());
         self.chunks.push(std::mem::replace(&mut self.builder, next).finish());
         self.clicked.clear();
-        if self.users >= u64::from(rules.least_users()) {
+        if self.users >= u64::from(rules.min_users()) {
             self.chunks.drain(..).try_for_each(sink)?;
         }
         Ok(())
@@ -208,7 +198,7 @@ impl Grouping {
         sink: &mut impl FnMut(QueryLog) -> Result<()>,
     ) -> Result<()> {
         self.end_impression();
-        if self.users < u64::from(rules.least_users()) {
+        if self.users < u64::from(rules.min_users()) {
             dropped.rare_queries += 1;
             dropped.of_rare_queries += self.events;
             return Ok(());
@@ -220,7 +210,7 @@ impl Grouping {
 
 /// Whether `event` belongs to another impression than the current one, whose page is `page` and
 /// whose last event was at `last`; both are of one user and query.
-pub(super) fn is_other_page(page: &str, last: i64, event: &Event<'_>, offers: Offers) -> bool {
+pub(super) fn is_other_page(page: &str, last: i64, event: &Event<'_>, columns: LogColumns) -> bool {
     if page != event.page {
         return true;
     }
@@ -228,7 +218,7 @@ pub(super) fn is_other_page(page: &str, last: i64, event: &Event<'_>, offers: Of
         return false;
     }
     let known = !event.user.is_empty() || !event.page.is_empty();
-    match (known, offers.times) {
+    match (known, columns.times) {
         (true, true) => event.seconds - last > MAX_GAP,
         (true, false) => false,
         // Without user and page, what was shown in one second was one impression.

@@ -4,7 +4,7 @@
 //! events ── sort by query, user, page, time (external sort if memory is short) ──▶ one query at a time
 //!        ── count users, drop robots and repetitions, group impressions ──▶ QueryLog
 //!        ── merge with the aggregated log of the dataset appended to ──▶ log.jsonl.zst
-//!        ── second pass: weights by age, parts by time ──▶ pairs, impressions
+//!        ── second pass: weights by age, splits by time ──▶ pairs, impressions
 //! ```
 //! The result is the same, byte for byte, for any memory limit and any order of the lines.
 
@@ -12,7 +12,7 @@ mod about;
 mod aggregated_log;
 mod event;
 mod group;
-mod offers;
+mod log_columns;
 mod query_log;
 mod rank_one;
 mod timeline;
@@ -27,7 +27,7 @@ pub use about::{EventRules, EventsAbout};
 pub(super) use aggregated_log::{AggregatedLogReader, FILE};
 pub(super) use event::{Event, SEPARATOR, parse_clicked, parse_rank};
 pub(super) use group::DroppedEvents;
-pub use offers::Offers;
+pub use log_columns::LogColumns;
 pub(super) use query_log::{Shown, Span};
 pub(super) use timeline::{Cuts, Timeline};
 
@@ -40,7 +40,7 @@ pub(super) struct EventLog {
     events: Sorter,
     /// One key per event, to find users with too many events.
     users: Option<Sorter>,
-    pub offers: Offers,
+    pub columns: LogColumns,
     /// Whether an event had no time.
     pub untimed: bool,
     record: Vec<u8>,
@@ -49,7 +49,7 @@ pub(super) struct EventLog {
 /// A log, aggregated and written to [`FILE`].
 pub(super) struct AggregatedLog {
     path: PathBuf,
-    pub offers: Offers,
+    pub columns: LogColumns,
     pub dropped: DroppedEvents,
     /// Clicks by span.
     pub clicks: BTreeMap<Span, u64>,
@@ -63,8 +63,8 @@ impl EventLog {
         // Keys are short: a sixteenth holds as many of them as the rest holds events.
         let users = rules.max_user_events.map(|_| Sorter::new(scratch, memory / 16)).transpose()?;
         let events = Sorter::new(scratch, memory - memory / 16)?;
-        let offers = Offers::default();
-        Ok(EventLog { events, users, offers, untimed: false, record: Vec::new() })
+        let columns = LogColumns::default();
+        Ok(EventLog { events, users, columns, untimed: false, record: Vec::new() })
     }
 
     pub(super) fn push(&mut self, event: &Event<'_>) -> Result<()> {
@@ -82,7 +82,7 @@ impl EventLog {
     pub(super) fn aggregate(
         self,
         rules: &EventRules,
-        previous: Option<(AggregatedLogReader, Offers)>,
+        previous: Option<(AggregatedLogReader, LogColumns)>,
         path: &Path,
         run: &Run<'_>,
     ) -> Result<AggregatedLog> {
@@ -96,10 +96,10 @@ impl EventLog {
         let (previous, before) = previous.unzip();
         let mut merger = LogMerger::new(previous, AggregatedLogWriter::create(path)?)?;
         let dropped =
-            group::group(events, self.offers, rules, &robots, run, |log| merger.push(log))?;
+            group::group(events, self.columns, rules, &robots, run, |log| merger.push(log))?;
         let clicks = merger.finish()?;
-        let offers = self.offers.or(before.unwrap_or_default());
-        Ok(AggregatedLog { path: path.to_owned(), offers, dropped, clicks, files })
+        let columns = self.columns.or(before.unwrap_or_default());
+        Ok(AggregatedLog { path: path.to_owned(), columns, dropped, clicks, files })
     }
 }
 

@@ -54,6 +54,7 @@ impl QueryLog {
 const LARGE: usize = 1 << 18;
 
 /// Builds a [`QueryLog`] from events and from other logs, in any order.
+#[derive(Default)]
 pub(super) struct Builder {
     query: String,
     spellings: HashMap<String, u64>,
@@ -65,14 +66,7 @@ pub(super) struct Builder {
 
 impl Builder {
     pub(super) fn new(query: &str) -> Self {
-        Builder {
-            query: query.to_owned(),
-            spellings: HashMap::new(),
-            places: HashMap::new(),
-            clicks: BTreeMap::new(),
-            lists: HashMap::new(),
-            entries: 0,
-        }
+        Builder { query: query.to_owned(), ..Builder::default() }
     }
 
     pub(super) fn query(&self) -> &str {

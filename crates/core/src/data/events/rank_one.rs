@@ -51,23 +51,23 @@ impl EventLog {
         run: &Run<'_>,
         mut sink: impl FnMut(&Event<'_>, bool) -> Result<()>,
     ) -> Result<FirstClicks> {
-        if !self.offers.ranks {
+        if !self.columns.ranks {
             return Err(Error::Empty {
                 what: "the events have no ranks, and the task uses only clicks at rank 1".into(),
                 advice: "say which column holds them: `columns = events:rank=NAME`".into(),
             });
         }
         run.step("sorting", 0, None)?;
-        let offers = self.offers;
+        let columns = self.columns;
         let events = self.events.finish(run)?;
         let mut found = FirstClicks::default();
         let mut open: Option<OpenPage> = None;
         let stage = "looking for clicks at rank 1";
-        let repeated = for_each_event(events, offers, stage, run, |event| {
+        let repeated = for_each_event(events, columns, stage, run, |event| {
             let continues = open.as_ref().is_some_and(|open| {
                 open.query == event.query
                     && open.user == event.user
-                    && !is_other_page(&open.page, open.last, event, offers)
+                    && !is_other_page(&open.page, open.last, event, columns)
             });
             if !continues {
                 found.close(open.take());

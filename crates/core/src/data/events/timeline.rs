@@ -1,10 +1,10 @@
-//! Which part a click belongs to by its time, and how much it counts by its age.
+//! Which split a click belongs to by its time, and how much it counts by its age.
 
 use std::collections::BTreeMap;
 
-use super::offers::Offers;
+use super::log_columns::LogColumns;
 use super::query_log::Span;
-use crate::data::part::Part;
+use crate::data::split_name::SplitName;
 use crate::rows::time;
 use crate::{Error, Result};
 
@@ -29,13 +29,13 @@ impl Timeline {
     /// Without `cuts` every click is training; without `half_life` each counts 1.
     pub(in crate::data) fn new(
         clicks: &BTreeMap<Span, u64>,
-        offers: Offers,
+        columns: LogColumns,
         half_life: Option<f64>,
         cuts: Option<Cuts<'_>>,
     ) -> Result<Self> {
         let cuts = match cuts {
             None => None,
-            Some(_) if !offers.times => {
+            Some(_) if !columns.times => {
                 return Err(Error::Empty {
                     what: "a split by time needs a column time, and the events have none".into(),
                     advice:
@@ -43,24 +43,24 @@ impl Timeline {
                             .into(),
                 });
             }
-            Some(cuts) => Some(cuts.find(clicks, offers)?),
+            Some(cuts) => Some(cuts.find(clicks, columns)?),
         };
         let in_training = |span: &Span| cuts.is_none_or(|(validation, _)| *span < validation);
         let now = clicks.keys().copied().rfind(in_training).unwrap_or(0);
-        let spans_a_day = if offers.dated { 24.0 } else { 86_400.0 };
-        Ok(Timeline { cuts, now, half_life: half_life.map(|days| days * spans_a_day) })
+        let spans_per_day = if columns.times_have_dates { 24.0 } else { 86_400.0 };
+        Ok(Timeline { cuts, now, half_life: half_life.map(|days| days * spans_per_day) })
     }
 
-    /// The part of clicks in `span`.
-    pub(in crate::data) fn part(&self, span: Span) -> Part {
+    /// The split of clicks in `span`.
+    pub(in crate::data) fn part(&self, span: Span) -> SplitName {
         match self.cuts {
-            Some((_, test)) if span >= test => Part::Test,
-            Some((validation, _)) if span >= validation => Part::Validation,
-            _ => Part::Train,
+            Some((_, test)) if span >= test => SplitName::Test,
+            Some((validation, _)) if span >= validation => SplitName::Validation,
+            _ => SplitName::Train,
         }
     }
 
-    /// How much a click in `span` counts.
+    /// Weight of a click in `span`.
     pub(in crate::data) fn weight(&self, span: Span) -> f64 {
         match self.half_life {
             None => 1.0,
@@ -73,7 +73,7 @@ impl Timeline {
 }
 
 impl Cuts<'_> {
-    fn find(&self, clicks: &BTreeMap<Span, u64>, offers: Offers) -> Result<(Span, Span)> {
+    fn find(&self, clicks: &BTreeMap<Span, u64>, columns: LogColumns) -> Result<(Span, Span)> {
         let total: u64 = clicks.values().sum();
         let end = clicks.keys().next_back().map_or(0, |last| last + 1);
         // The span at which the last `share` of all clicks before `end` begins.
@@ -92,13 +92,13 @@ impl Cuts<'_> {
         let given = |name: &str, text: Option<&str>| {
             let Some(text) = text else { return Ok(None) };
             match time::parse(text) {
-                Some(moment) if moment.dated == offers.dated => {
-                    Ok(Some(offers.span(moment.seconds)))
+                Some(moment) if moment.dated == columns.times_have_dates => {
+                    Ok(Some(columns.span(moment.seconds)))
                 }
                 Some(_) => Err(Error::parameter(
                     name,
                     text,
-                    if offers.dated {
+                    if columns.times_have_dates {
                         "a moment with its date"
                     } else {
                         "a time of day, as in the log"
@@ -128,8 +128,13 @@ impl Cuts<'_> {
 mod tests {
     use super::*;
 
-    const DATED: Offers =
-        Offers { times: true, dated: true, users: false, ranks: false, impressions: false };
+    const DATED: LogColumns = LogColumns {
+        times: true,
+        times_have_dates: true,
+        users: false,
+        ranks: false,
+        impressions: false,
+    };
 
     fn cut(shares: (f64, f64), from: (Option<&str>, Option<&str>)) -> Result<(Span, Span)> {
         let clicks = (0..10).map(|hour| (hour, 10)).collect();
@@ -149,9 +154,9 @@ mod tests {
         let timeline =
             Timeline::new(&[(0, 1)].into(), DATED, None, Some(Cuts { shares: (0.1, 0.1), from }))
                 .unwrap();
-        assert_eq!(timeline.part(4), Part::Train);
-        assert_eq!(timeline.part(5), Part::Validation);
-        assert_eq!(timeline.part(8), Part::Test);
+        assert_eq!(timeline.part(4), SplitName::Train);
+        assert_eq!(timeline.part(5), SplitName::Validation);
+        assert_eq!(timeline.part(8), SplitName::Test);
     }
 
     #[test]

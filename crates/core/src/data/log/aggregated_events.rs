@@ -2,13 +2,13 @@
 
 use super::super::events::{AggregatedLog, DroppedEvents, EventRules, Timeline};
 use super::super::pairs::Pairs;
-use super::super::part::PARTS;
+use super::super::split_name::SplitName;
 use super::Log;
 use crate::rows::{Dropped, excerpt};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 impl Log {
-    /// Adds the pairs of an aggregated raw log: clicks weighted by age, by part.
+    /// Adds the pairs of an aggregated raw log: clicks weighted by age, by split.
     pub(in crate::data) fn add_events(
         &mut self,
         events: &AggregatedLog,
@@ -49,7 +49,7 @@ impl Log {
                 });
             }
             for clicks in log.clicks.chunk_by(|a, b| a.0 == b.0) {
-                let mut weights = [0.0; PARTS.len()];
+                let mut weights = [0.0; SplitName::ALL.len()];
                 for &(_, span, n) in clicks {
                     let part = said.unwrap_or_else(|| timeline.part(span));
                     weights[part as usize] += n as f64 * timeline.weight(span);
@@ -57,7 +57,7 @@ impl Log {
                 }
                 // Too small for an f32.
                 self.faded += u64::from(weights.iter().all(|&weight| (weight as f32) == 0.0));
-                for (part, weight) in PARTS.into_iter().zip(weights) {
+                for (part, weight) in SplitName::ALL.into_iter().zip(weights) {
                     if (weight as f32) > 0.0 {
                         self.clicks[part as usize].push(
                             query,
@@ -88,10 +88,17 @@ impl Log {
         let cap = rules.max_per_user.unwrap_or_default();
         for (count, why) in [
             (repeated, "the same event of the same user in the same second again".to_owned()),
-            (of_robots, format!("of {robots} users with more than {most} events (robots)")),
+            (
+                of_robots,
+                format!("of {} with more than {most} events (robots)", counted(robots, "user")),
+            ),
             (
                 of_rare_queries,
-                format!("of {rare_queries} queries with fewer than {} users", rules.least_users()),
+                format!(
+                    "of {} with fewer than {}",
+                    counted(rare_queries, "query"),
+                    counted(rules.min_users(), "user")
+                ),
             ),
             (beyond_cap, format!("clicks beyond {cap} of one user on one document for one query")),
         ] {

@@ -24,12 +24,12 @@ impl Log {
             Ok(Err(why)) => return Ok(Ok(RowUse::No(why))),
             Err(bad) => return Ok(Err(bad)),
         };
-        let offers = &mut events.offers;
-        offers.times |= fields.moment.is_some();
-        offers.dated |= fields.moment.is_some_and(|moment| moment.dated);
-        offers.users |= !fields.user.is_empty();
-        offers.ranks |= fields.rank > 0;
-        offers.impressions |= !fields.clicked;
+        let columns = &mut events.columns;
+        columns.times |= fields.moment.is_some();
+        columns.times_have_dates |= fields.moment.is_some_and(|moment| moment.dated);
+        columns.users |= !fields.user.is_empty();
+        columns.ranks |= fields.rank > 0;
+        columns.impressions |= !fields.clicked;
         events.untimed |= fields.moment.is_none();
         events.push(&Event {
             query: &fields.query,
@@ -56,7 +56,7 @@ impl Log {
         let Some(doc) = row.optional(ColumnRole::Doc)? else {
             return Ok(Err("no document: a query without a click"));
         };
-        let times = events.offers.times;
+        let times = events.columns.times;
         let moment = match row.optional(ColumnRole::Time)? {
             None if times || row.has(ColumnRole::Time) => {
                 return Err(row.bad("missing field", "a time, as in other rows", "nothing"));
@@ -65,8 +65,8 @@ impl Log {
             Some(text) => {
                 let moment = time::parse(&text)
                     .ok_or_else(|| row.bad("bad time", time::EXPECTED, quoted(&text)))?;
-                if times && moment.dated != events.offers.dated {
-                    let expected = match events.offers.dated {
+                if times && moment.dated != events.columns.times_have_dates {
+                    let expected = match events.columns.times_have_dates {
                         true => "a time with its date, as before",
                         false => "a time of day without date, as before",
                     };

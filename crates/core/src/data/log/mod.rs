@@ -13,17 +13,18 @@ use super::dataset::{DatasetWriter, SplitBy};
 use super::events::EventLog;
 use super::interner::Interner;
 use super::pairs::{Edge, Merge, Pairs, combine};
-use super::part::{PARTS, Part};
 use super::queries::Queries;
 use super::report::TableReport;
 use super::source_table::SourceTable;
 use super::split::Judgment;
+use super::split_name::SplitName;
 use super::text_documents::TextDocuments;
 use crate::rows::{BadRow, Checked, ColumnRole, Role, Source, TableReader, excerpt, file_name};
-use crate::{Error, Result, Run, quoted};
+use crate::{Error, Result, Run, counted, quoted};
 use checked_rows::{CheckedRows, RowUse};
 
 /// The rows of all tables read so far.
+#[derive(Default)]
 pub(super) struct Log {
     pub queries: Queries,
     pub documents: Interner,
@@ -31,18 +32,18 @@ pub(super) struct Log {
     pub documents_listed: bool,
     /// Documents without text in the fields that are read by default.
     pub without_text: u64,
-    /// By given part.
+    /// By given split.
     pub clicks: [Pairs; 3],
-    /// By given part.
+    /// By given split.
     pub links: [Pairs; 3],
-    /// By query, document and given part: the grade, and where it was read.
-    judgments: HashMap<(u32, u32, Option<Part>), (f32, Place)>,
+    /// By query, document and given split: the grade, and where it was read.
+    judgments: HashMap<(u32, u32, Option<SplitName>), (f32, Place)>,
     /// Whether the source counts clicks.
     pub has_counts: bool,
     /// Whether the clicks are signed weights.
     pub has_weights: bool,
-    /// Whether the source assigns rows to parts.
-    pub has_parts: bool,
+    /// Whether the source assigns rows to splits.
+    pub has_splits: bool,
     pub tables: Vec<TableReport>,
     pub sources: Vec<Source>,
     pub notes: Vec<String>,
@@ -72,31 +73,17 @@ pub(super) struct ReadDocument {
     pub line: u64,
 }
 
-/// The pairs of each given part.
-type PartedPairs = Vec<(Part, Vec<Edge>)>;
+/// The pairs of each given split.
+type PairsBySplit = Vec<(SplitName, Vec<Edge>)>;
 
 impl Log {
     pub(super) fn new(lenient: bool, doc_text: Option<&str>) -> Self {
         Log {
             text_documents: doc_text.map(TextDocuments::new),
-            like_positions: 0,
-            queries: Queries::default(),
-            documents: Interner::default(),
-            documents_listed: false,
-            without_text: 0,
-            clicks: Pairs::by_part(Merge::Sum),
-            links: Pairs::by_part(Merge::Max),
-            judgments: HashMap::new(),
-            has_counts: false,
-            has_weights: false,
-            has_parts: false,
-            tables: Vec::new(),
-            sources: Vec::new(),
-            notes: Vec::new(),
-            contents: Vec::new(),
-            events: None,
-            faded: 0,
+            clicks: Pairs::by_split(Merge::Sum),
+            links: Pairs::by_split(Merge::Max),
             lenient,
+            ..Log::default()
         }
     }
 
@@ -108,7 +95,7 @@ impl Log {
         run: &Run<'_>,
     ) -> Result<()> {
         let mut rows = CheckedRows::open(&source.table, source.role, self.lenient, *run)?;
-        self.has_parts |= source.part.is_some() || rows.reader.has(ColumnRole::Split);
+        self.has_splits |= source.part.is_some() || rows.reader.has(ColumnRole::Split);
         match source.role {
             Role::Queries => self.queries.listed = true,
             Role::Documents => self.documents_listed = true,
@@ -172,24 +159,25 @@ impl Log {
         Ok(())
     }
 
-    /// The pairs of each given part, all in training unless the split is as given or by time; and
+    /// The pairs of each given split, all in training unless the split is as given or by time; and
     /// how many pairs cancelled out. An error if the weights of a pair add up to more than an
     /// `f32` holds.
-    pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(PartedPairs, usize)> {
+    pub(super) fn take_pairs(&mut self, by: SplitBy) -> Result<(PairsBySplit, usize)> {
         // The table of queries overrides the counts.
         for (clicks, given) in self.queries.clicks.iter_mut().zip(&self.queries.given_clicks) {
             *clicks = given.unwrap_or(*clicks);
         }
-        let clicks = std::mem::replace(&mut self.clicks, Pairs::by_part(Merge::Sum));
-        let links = std::mem::replace(&mut self.links, Pairs::by_part(Merge::Max));
+        let clicks = std::mem::replace(&mut self.clicks, Pairs::by_split(Merge::Sum));
+        let links = std::mem::replace(&mut self.links, Pairs::by_split(Merge::Max));
         if !matches!(by, SplitBy::Given | SplitBy::Time) {
             let (edges, cancelled) = combine(clicks.into(), links.into());
             self.check_sums(&edges)?;
-            return Ok((vec![(Part::Train, edges)], cancelled));
+            return Ok((vec![(SplitName::Train, edges)], cancelled));
         }
         let mut parts = Vec::new();
         let mut cancelled = 0;
-        for (part, (clicks, links)) in PARTS.into_iter().zip(clicks.into_iter().zip(links)) {
+        for (part, (clicks, links)) in SplitName::ALL.into_iter().zip(clicks.into_iter().zip(links))
+        {
             let (edges, nothing) = combine(vec![clicks], vec![links]);
             self.check_sums(&edges)?;
             parts.push((part, edges));
@@ -200,8 +188,8 @@ impl Log {
 
     /// Drops every pair: the judgments are not links, too.
     pub(super) fn clear_pairs(&mut self) {
-        self.clicks = Pairs::by_part(Merge::Sum);
-        self.links = Pairs::by_part(Merge::Max);
+        self.clicks = Pairs::by_split(Merge::Sum);
+        self.links = Pairs::by_split(Merge::Max);
         self.queries.clicks.fill(0.0);
     }
 
@@ -297,12 +285,12 @@ impl Log {
         // A weight rates the pair; it does not count spellings.
         self.queries.spelt(query, &raw, clicks.unwrap_or(1.0));
         self.queries.clicks[query as usize] += value.max(0.0);
-        let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
+        let part = part.or(self.queries.part(query)).unwrap_or(SplitName::Train);
         self.clicks[part as usize].push(query, doc, value);
         Ok(RowUse::Yes)
     }
 
-    fn link(&mut self, row: &TableReader<'_>, part: Option<Part>) -> Checked<RowUse> {
+    fn link(&mut self, row: &TableReader<'_>, part: Option<SplitName>) -> Checked<RowUse> {
         let raw = row.text(ColumnRole::Query)?;
         let weight = row.number(ColumnRole::Weight)?.unwrap_or(1.0);
         let part = part.or(self.part(row)?);
@@ -312,7 +300,7 @@ impl Log {
         let (query, doc) = self.pair(row, &raw)?;
         self.queries.spelt(query, &raw, 1.0);
         self.queries.clicks[query as usize] += weight.max(0.0);
-        let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
+        let part = part.or(self.queries.part(query)).unwrap_or(SplitName::Train);
         self.links[part as usize].push(query, doc, weight);
         Ok(RowUse::Yes)
     }
@@ -346,7 +334,7 @@ impl Log {
         }
         if source.also_links && grade > 0.0 {
             self.queries.clicks[query as usize] += grade;
-            let part = part.or(self.queries.part(query)).unwrap_or(Part::Train);
+            let part = part.or(self.queries.part(query)).unwrap_or(SplitName::Train);
             self.links[part as usize].push(query, doc, grade);
         }
         Ok(RowUse::Yes)
@@ -358,13 +346,13 @@ impl Log {
         known.map_or_else(|| file_name(row.label()), |report| report.name.clone())
     }
 
-    fn part(&mut self, row: &TableReader<'_>) -> Checked<Option<Part>> {
+    fn part(&mut self, row: &TableReader<'_>) -> Checked<Option<SplitName>> {
         let Some(text) = row.optional(ColumnRole::Split)? else { return Ok(None) };
-        self.has_parts = true;
+        self.has_splits = true;
         let unknown = || {
             row.bad("unknown split", "train, validation (or dev) or test as split", quoted(&text))
         };
-        Part::parse(&text).map(Some).ok_or_else(unknown)
+        SplitName::parse(&text).map(Some).ok_or_else(unknown)
     }
 
     /// The numbers of the query `raw` and of the row's document. The one that can be unknown is
@@ -448,7 +436,7 @@ pub(super) fn unknown_query(row: &TableReader<'_>, id: &str, like_position: bool
 }
 
 fn shown_clicks(clicks: Option<f64>) -> String {
-    clicks.map_or("no clicks".into(), |clicks| format!("{clicks} clicks"))
+    clicks.map_or("no clicks".into(), |clicks| counted(clicks, "click"))
 }
 
 fn too_many(row: &TableReader<'_>, what: &str) -> BadRow {

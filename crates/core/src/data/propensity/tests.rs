@@ -40,7 +40,7 @@ fn simulated(look: &[f64], n_pages: usize, seed: u64) -> Vec<List> {
 }
 
 /// Σ c log θγ − nθγ with the best γ for θ, but for what does not depend on θ.
-fn log_likelihood(table: &Table, theta: &[f64]) -> f64 {
+fn log_likelihood(table: &RankClicks, theta: &[f64]) -> f64 {
     let ranks = table.by_rank.iter().zip(theta).filter(|(clicks, _)| **clicks > 0.0);
     let by_rank: f64 = ranks.map(|(clicks, theta)| clicks * theta.ln()).sum();
     let by_pair = (0..table.pairs())
@@ -76,7 +76,7 @@ fn relative(theta: &[f64]) -> Vec<f64> {
 
 #[test]
 fn the_likelihood_never_falls() {
-    let table = Table::of(&seen(&simulated(&[1.0, 0.6, 0.4, 0.3, 0.25], 3_000, 3)));
+    let table = RankClicks::of(&seen(&simulated(&[1.0, 0.6, 0.4, 0.3, 0.25], 3_000, 3)));
     let mut theta = vec![1.0; 5];
     let mut last = log_likelihood(&table, &theta);
     let first = last;
@@ -115,7 +115,7 @@ fn where_all_was_shown_everywhere_equally_often_it_is_the_click_rate() {
             lists.extend(lists_of(pair, pair % 7, rank, 50, clicked));
         }
     }
-    let table = Table::of(&seen(&lists));
+    let table = RankClicks::of(&seen(&lists));
     let theta = relative(&table.fit(&Run::silent()).unwrap());
     for (theta, clicks) in theta.iter().zip(&table.by_rank) {
         assert!((theta - clicks / table.by_rank[0]).abs() < 1e-9, "{theta}");
@@ -136,7 +136,7 @@ fn em_over_single_impressions_finds_the_same() {
         }
     }
     let slow = brute_force(&impressions, 3, 3);
-    let fast = relative(&Table::of(&seen(&lists)).fit(&Run::silent()).unwrap());
+    let fast = relative(&RankClicks::of(&seen(&lists)).fit(&Run::silent()).unwrap());
     for k in 0..3 {
         assert!((slow[k] - theta[k]).abs() < 1e-6, "{slow:?}");
         assert!((fast[k] - slow[k]).abs() < 1e-6, "{fast:?} is not {slow:?}");
@@ -173,7 +173,7 @@ fn ranks_that_nothing_tells_of_follow_the_line_of_the_others() {
         let line = (1.0 / f64::from(rank)).max(FLOOR);
         assert!((found.at(rank) / line - 1.0).abs() < 0.05, "{rank}: {}", found.at(rank));
     }
-    assert_eq!(found.telling[6..], [0.0, 0.0]);
+    assert_eq!(found.effective_clicks[6..], [0.0, 0.0]);
     assert_eq!(found.at(1_000), FLOOR);
     assert_eq!(found.pairs, 2);
 }

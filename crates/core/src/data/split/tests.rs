@@ -36,7 +36,7 @@ fn divide(split: Split, order: impl Iterator<Item = u32>, judged: &[(u32, u32)])
             part: None,
         })
         .collect();
-    let given = vec![(Part::Train, edges)];
+    let given = vec![(Train, edges)];
     let divided = split.divide(given, &judgments, &queries, &documents);
     let name = |query: u32, doc: u32| {
         (queries.names.name(query).to_owned(), documents.name(doc).to_owned())
@@ -86,7 +86,7 @@ fn a_held_out_pair_leaves_its_query_one_in_training() {
 #[test]
 fn held_out_documents_are_listed() {
     let (queries, documents, edges) = source(0..50);
-    let given = vec![(Part::Train, edges)];
+    let given = vec![(Train, edges)];
     let divided = split(SplitBy::Documents).divide(given, &[], &queries, &documents);
     assert_eq!(divided.held_out_documents.len(), 30);
     assert!(divided.held_out_documents.is_sorted());
@@ -111,9 +111,9 @@ fn judgments_take_the_place_of_held_out_clicks() {
             .iter()
             .map(|&(query, doc)| Judgment { query, doc, grade: 3.0, part: None })
             .collect();
-        let given = vec![(Part::Train, edges)];
+        let given = vec![(Train, edges)];
         let divided = split(by).divide(given, &judgments, &queries, &documents);
-        assert_eq!(divided.evidence, Evidence::Judgments);
+        assert_eq!(divided.evidence, RelevanceSource::Judgments);
         assert!(divided.validation.iter().chain(&divided.test).all(|pair| pair.2 == 3.0));
         assert_eq!(divided.dropped[0].count, 30);
         let used = divided.validation.len() + divided.test.len();
@@ -128,13 +128,13 @@ fn what_is_given_is_obeyed_and_the_rest_follows_its_query() {
     let validation = edges.split_off(80);
     let judge = |query, part| Judgment { query, doc: 0, grade: 1.0, part };
     let judgments = [
-        judge(3, Some(Part::Validation)),
+        judge(3, Some(Validation)),
         judge(41, None),
         judge(46, None),
         judge(7, None),
         judge(8, None),
     ];
-    let given = vec![(Part::Train, edges), (Part::Validation, validation), (Part::Test, test)];
+    let given = vec![(Train, edges), (Validation, validation), (Test, test)];
     let halves = Split { by: SplitBy::Given, seed: 0, shares: (0.5, 0.5) };
     let divided = halves.divide(given, &judgments, &queries, &documents);
     assert_eq!(divided.train.len(), 80);
@@ -147,8 +147,8 @@ fn what_is_given_is_obeyed_and_the_rest_follows_its_query() {
 
 #[test]
 fn parts_are_named_as_people_name_them() {
-    assert_eq!(Part::parse(" Dev "), Some(Part::Validation));
-    assert_eq!(Part::parse("TEST"), Some(Part::Test));
-    assert_eq!(Part::parse("training"), Some(Part::Train));
-    assert_eq!(Part::parse("holdout"), None);
+    assert_eq!(SplitName::parse(" Dev "), Some(Validation));
+    assert_eq!(SplitName::parse("TEST"), Some(Test));
+    assert_eq!(SplitName::parse("training"), Some(Train));
+    assert_eq!(SplitName::parse("holdout"), None);
 }

@@ -8,10 +8,10 @@
 //! ```
 //! A document is no answer to itself: such links are dropped, and it is not ranked for its own
 //! query. The split is by links (mutual links go together), so that a document may have some in
-//! training and some in test; or by documents, and links between documents of different parts are
+//! training and some in test; or by documents, and links between documents of different splits are
 //! dropped, so that training sees no document of the test.
 //!
-//! A dropped link is still relevant, and so is one of another part. Its document is neither a right
+//! A dropped link is still relevant, and so is one of another split. Its document is neither a right
 //! nor a wrong answer, so it is not ranked for the query.
 //!
 //! Random choices follow a seeded hash of ids, so that nothing depends on the order of lines, and a
@@ -32,11 +32,11 @@ use super::events::{EventLog, EventRules};
 use super::import_spec::Import;
 use super::log::Log;
 use super::pairs::Edge;
-use super::part::Part;
 use super::queries::Queries;
 use super::report::ImportReport;
 use super::source_table::SourceTable;
-use super::split::{Divided, Split};
+use super::split::{Split, SplitPairs};
+use super::split_name::SplitName;
 use super::task_params::{TaskKind, TaskParams, TaskSplit};
 use super::write::Prepared;
 use crate::file::LineTable;
@@ -86,7 +86,7 @@ impl TaskParams {
                 run,
             )?;
         }
-        if log.has_parts {
+        if log.has_splits {
             return Err(Error::Empty {
                 what: "the source has a column split, and a task makes its own split".into(),
                 advice: "remove the column, or import the tables as a dataset".into(),
@@ -100,7 +100,7 @@ impl TaskParams {
         let (given, cancelled) = log.take_pairs(SplitBy::Edges)?;
         let mut edges: Vec<Edge> = given.into_iter().flat_map(|(_, edges)| edges).collect();
         dropped.push(("pairs whose weights add up to 0".into(), cancelled as u64));
-        if self.asks_documents() {
+        if self.queries_are_documents() {
             let before = edges.len();
             edges.retain(|edge| edge.query != edge.doc);
             dropped.push(("links of a document to itself".into(), (before - edges.len()) as u64));
@@ -117,12 +117,12 @@ impl TaskParams {
         };
         let SplitLinks { mut divided, crossing, beyond_share } =
             self.split_links(edges, &log, &split)?;
-        dropped.push(("links between documents of different parts".into(), crossing));
+        dropped.push(("links between documents of different splits".into(), crossing));
         dropped.push(("training links beyond `share`".into(), beyond_share));
         for (why, count) in &dropped {
             divided.drop(why, *count as usize);
         }
-        if self.asks_documents() {
+        if self.queries_are_documents() {
             drop_unused_queries(&mut log.queries, &mut divided);
         }
         let warnings = checks::warnings(&divided, &log, None, split.by);
@@ -272,8 +272,8 @@ fn push(queries: &mut Queries, id: &str, text: &str, clicks: f64) {
     queries.given_clicks.push(None);
 }
 
-/// Drops queries without a pair in any part, and renumbers the others.
-fn drop_unused_queries(queries: &mut Queries, divided: &mut Divided) {
+/// Drops queries without a pair in any split, and renumbers the others.
+fn drop_unused_queries(queries: &mut Queries, divided: &mut SplitPairs) {
     let mut asked = vec![false; queries.names.len()];
     let held_out = divided.validation.iter().chain(&divided.test).map(|pair| pair.0);
     for query in divided.train.iter().map(|edge| edge.query).chain(held_out) {
@@ -315,7 +315,7 @@ fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>>
             let query = log.queries.known_as(event.query).ok_or_else(|| full("queries"))?;
             log.queries.spelt(query, event.spelling, 1.0);
             log.queries.clicks[query as usize] += 1.0;
-            log.clicks[Part::Train as usize].push(query, doc, 1.0);
+            log.clicks[SplitName::Train as usize].push(query, doc, 1.0);
         }
         Ok(())
     })?;

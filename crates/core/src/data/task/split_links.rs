@@ -1,19 +1,19 @@
 //! The split of a task into training, validation and test.
 //!
-//! Where two documents link to each other, both links go to the same part: one of them in training
-//! would give away the other in test. So a part may have one link more than its share.
+//! Where two documents link to each other, both links go to the same split: one of them in training
+//! would give away the other in test. So a split may have one link more than its share.
 
 use super::super::log::Log;
 use super::super::pairs::Edge;
-use super::super::part::Part;
-use super::super::split::{Divided, Split, mix};
+use super::super::split::{Split, SplitPairs, mix};
+use super::super::split_name::SplitName;
 use super::super::task_params::{TaskParams, TaskSplit};
 use crate::{Error, Result};
 
-/// The links of a task by part.
+/// The links of a task by split.
 pub(super) struct SplitLinks {
-    pub divided: Divided,
-    /// Links dropped because their ends lie in different parts.
+    pub divided: SplitPairs,
+    /// Links dropped because their ends lie in different splits.
     pub crossing: u64,
     /// Training links dropped because of `share`.
     pub beyond_share: u64,
@@ -35,7 +35,7 @@ impl TaskParams {
         }
         let query_keys = split.keys(b"query", &log.queries.names);
         let document_keys = split.keys(b"document", &log.documents);
-        let asked = self.asks_documents();
+        let asked = self.queries_are_documents();
         let key = |edge: &Edge| {
             let to = mix(document_keys[edge.doc as usize]);
             match asked {
@@ -44,28 +44,28 @@ impl TaskParams {
                 false => mix(query_keys[edge.query as usize] ^ to),
             }
         };
-        let order = |(key, edge, _): &(u64, Edge, Part)| {
+        let order = |(key, edge, _): &(u64, Edge, SplitName)| {
             let ends = (edge.query, edge.doc);
             (*key, if asked { (ends.0.min(ends.1), ends.0.max(ends.1)) } else { ends }, ends)
         };
-        let together = |a: &(u64, Edge, Part), b: &(u64, Edge, Part)| {
+        let together = |a: &(u64, Edge, SplitName), b: &(u64, Edge, SplitName)| {
             let mutual = (a.1.query, a.1.doc) == (b.1.doc, b.1.query);
             asked && mutual
         };
         let mut set_aside = Vec::new();
         let mut held_out_documents = Vec::new();
-        let mut keyed: Vec<(u64, Edge, Part)> = Vec::with_capacity(edges.len());
+        let mut keyed: Vec<(u64, Edge, SplitName)> = Vec::with_capacity(edges.len());
         match self.split {
             TaskSplit::Links => {
-                keyed.extend(edges.iter().map(|edge| (key(edge), *edge, Part::Train)));
+                keyed.extend(edges.iter().map(|edge| (key(edge), *edge, SplitName::Train)));
                 keyed.sort_unstable_by_key(order);
                 let (validation, test) = split.sizes(keyed.len());
                 let mut done = 0;
                 for links in keyed.chunk_by_mut(together) {
                     let part = match done {
-                        rank if rank < validation => Part::Validation,
-                        rank if rank < validation + test => Part::Test,
-                        _ => Part::Train,
+                        rank if rank < validation => SplitName::Validation,
+                        rank if rank < validation + test => SplitName::Test,
+                        _ => SplitName::Train,
                     };
                     links.iter_mut().for_each(|link| link.2 = part);
                     done += links.len();
@@ -84,14 +84,14 @@ impl TaskParams {
                     }
                 }
                 keyed.sort_unstable_by_key(order);
-                let held_out = (0..).zip(&parts).filter(|(_, part)| **part != Part::Train);
+                let held_out = (0..).zip(&parts).filter(|(_, part)| **part != SplitName::Train);
                 held_out_documents = held_out.map(|(doc, _)| doc).collect();
             }
         }
 
         let crossing = set_aside.len() as u64;
         let n_links = keyed.len();
-        let in_training = keyed.iter().filter(|(.., part)| *part == Part::Train).count();
+        let in_training = keyed.iter().filter(|(.., part)| *part == SplitName::Train).count();
         let kept = match self.share {
             None => in_training,
             Some(share) => {
@@ -106,11 +106,11 @@ impl TaskParams {
                 kept
             }
         };
-        let mut divided = Divided {
+        let mut divided = SplitPairs {
             train: Vec::with_capacity(kept),
             set_aside,
             held_out_documents,
-            ..Divided::default()
+            ..SplitPairs::default()
         };
         // In the order of the hash, so that a smaller share is a part of a larger one.
         for links in keyed.chunk_by(together) {
@@ -118,10 +118,10 @@ impl TaskParams {
             for (_, edge, part) in links {
                 let graded = (edge.query, edge.doc, if edge.weight > 0.0 { 1.0 } else { 0.0 });
                 match part {
-                    Part::Train if within_share => divided.train.push(*edge),
-                    Part::Train => divided.set_aside.push((edge.query, edge.doc)),
-                    Part::Validation => divided.validation.push(graded),
-                    Part::Test => divided.test.push(graded),
+                    SplitName::Train if within_share => divided.train.push(*edge),
+                    SplitName::Train => divided.set_aside.push((edge.query, edge.doc)),
+                    SplitName::Validation => divided.validation.push(graded),
+                    SplitName::Test => divided.test.push(graded),
                 }
             }
         }
@@ -138,7 +138,7 @@ impl TaskParams {
         if let Some((name, ..)) = parts.into_iter().find(|&(_, n, asked)| asked && n == 0) {
             return Err(Error::Empty {
                 what: format!(
-                    "{name} is empty: {n_links} links are too few to split, {crossing} more lie between parts"
+                    "{name} is empty: {n_links} links are too few to split, {crossing} more lie between splits"
                 ),
                 advice:
                     "change the shares (`validation`, `test`), or split by links (`split = links`)"

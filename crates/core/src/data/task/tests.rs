@@ -219,7 +219,7 @@ fn documents_of_the_test_are_unknown_to_training() {
     let kept: Pairs = train.into_iter().chain(validation).chain(test).collect();
     let all = source.proper();
     assert!(kept.is_subset(&all));
-    assert_eq!(dropped(&report, "different parts") as usize, all.len() - kept.len());
+    assert_eq!(dropped(&report, "different splits") as usize, all.len() - kept.len());
     // Whoever has both ends in training, or both held out in one part, is kept.
     let inside =
         |pair: &&(String, String)| !held_out.contains(&pair.0) && !held_out.contains(&pair.1);
@@ -330,7 +330,7 @@ proptest! {
         let all: Pairs = train.iter().chain(&validation).chain(&test).cloned().collect();
         prop_assert_eq!(all.len(), train.len() + validation.len() + test.len());
         prop_assert!(all.is_subset(&source.proper()));
-        let crossing = dropped(&report, "different parts") as usize;
+        let crossing = dropped(&report, "different splits") as usize;
         prop_assert_eq!(all.len() + crossing, source.proper().len());
         prop_assert!(all.iter().all(|(from, to)| from != to));
         for held_out in [&validation, &test] {
@@ -408,11 +408,14 @@ fn a_task_is_written_as_toml_and_refuses_what_it_does_not_know() {
     assert!(toml::from_str::<TaskParams>("kind = \"link\"").is_err());
     assert!(toml::from_str::<TaskParams>("keywords = 5").is_err());
     for (toml, words) in [
-        ("words = 3", "words = 3: expected nothing, or kind = \"keywords\""),
+        ("words = 3", "words = 3: expected no value: it applies only to kind = \"keywords\""),
         ("kind = \"keywords\"\nwords = 0", "words = 0"),
         ("fields = []", "fields = []"),
-        ("language = \"de\"", "language = de: expected nothing, or kind = \"keywords\""),
-        ("kind = \"content\"\nfields = [\"text\"]", "fields = text: expected nothing"),
+        (
+            "language = \"de\"",
+            "language = de: expected no value: it applies only to kind = \"keywords\"",
+        ),
+        ("kind = \"content\"\nfields = [\"text\"]", "fields = text: expected no value"),
         ("share = 0", "share = 0"),
         ("share = 1.5", "share = 1.5: expected a share"),
         ("test = 0.8\nvalidation = 0.2", "validation + test = 1: expected a sum below 1"),

@@ -47,7 +47,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Draws `k` words a document, never a stop word of `language`.
+    /// Draws `k` words per document, never a stop word of `language`.
     pub(super) fn new(k: usize, language: Language, seed: u64) -> Result<Self> {
         // Whole words: nobody types a stem, and it would be stemmed again.
         let params = AnalyzerParams { language, stem: false, ..AnalyzerParams::default() };

@@ -37,7 +37,7 @@ pub const ALPHA: f64 = 0.5;
 pub struct DiversityMeasure {
     /// Its formula.
     pub kind: DiversityKind,
-    /// The cut.
+    /// Ranks counted.
     pub k: usize,
     /// The share of a subtopic's gain that every answer removes, from 0 to 1.
     pub alpha: f64,
@@ -50,11 +50,11 @@ pub enum DiversityKind {
     AlphaNdcg,
     /// Discounted gain, divided by that of documents which answer every subtopic.
     AlphaDcg,
-    /// Expected reciprocal rank over the intents, divided by that of documents which answer all.
+    /// Expected reciprocal rank over the subtopics, divided by that of documents which answer all.
     ErrIa,
     /// The same, divided by that of the ideal ranking.
     NerrIa,
-    /// Precision, averaged over the intents.
+    /// Precision, averaged over the subtopics.
     PIa,
     /// The share of the subtopics that are answered.
     StRecall,
@@ -68,7 +68,7 @@ impl Default for DiversityMeasure {
 
 /// The subtopics that the judged documents of a query answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Intents {
+pub struct JudgedSubtopics {
     /// For every document, in the byte order of the ids, the numbers of its subtopics, each once.
     docs: Vec<Vec<u32>>,
     /// The number of subtopics with an answer.
@@ -77,7 +77,7 @@ pub struct Intents {
     n_numbers: usize,
 }
 
-impl Intents {
+impl JudgedSubtopics {
     /// From the subtopics of every document, in the byte order of the ids.
     pub fn new(mut docs: Vec<Vec<u32>>) -> Self {
         let mut all: Vec<u32> = Vec::new();
@@ -89,11 +89,11 @@ impl Intents {
         all.sort_unstable();
         all.dedup();
         let n_numbers = all.last().map_or(0, |&last| last as usize + 1);
-        Intents { docs, n_answered: all.len(), n_numbers }
+        JudgedSubtopics { docs, n_answered: all.len(), n_numbers }
     }
 
     /// The subtopics of the document at `place`.
-    pub fn of(&self, place: usize) -> &[u32] {
+    pub fn subtopics(&self, place: usize) -> &[u32] {
         &self.docs[place]
     }
 
@@ -101,7 +101,7 @@ impl Intents {
     /// as in ndeval.
     fn ideal(&self, alpha: f64, k: usize) -> Vec<&[u32]> {
         let order = greedy(&self.docs, self.n_numbers, alpha, k, true);
-        order.into_iter().map(|place| self.of(place)).collect()
+        order.into_iter().map(|place| self.subtopics(place)).collect()
     }
 }
 
@@ -138,7 +138,7 @@ pub fn diverse_order(subtopics: &[Vec<u32>], alpha: f64, k: usize) -> Vec<usize>
 impl DiversityMeasure {
     /// The value of a ranking: `ranked` holds the subtopics of every document, best first. Subtopics
     /// that no judged document answers do not count; the value is 0 if none is answered.
-    pub fn of(&self, ranked: &[&[u32]], judged: &Intents) -> f64 {
+    pub fn evaluate(&self, ranked: &[&[u32]], judged: &JudgedSubtopics) -> f64 {
         let n = judged.n_answered as f64;
         if n == 0.0 {
             return 0.0;

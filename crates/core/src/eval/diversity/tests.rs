@@ -219,11 +219,11 @@ proptest! {
             .filter(|&&at| seen.insert(at))
             .map(|&at| judged.get(at).map_or(&[][..], Vec::as_slice))
             .collect();
-        let intents = Intents::new(judged.clone());
+        let intents = JudgedSubtopics::new(judged.clone());
         for kind in KINDS {
             let measure = DiversityMeasure { kind, k, alpha };
             let (found, expected) =
-                (measure.of(&ranked, &intents), slow(&measure, &ranked, &judged));
+                (measure.evaluate(&ranked, &intents), slow(&measure, &ranked, &judged));
             prop_assert!((found - expected).abs() < 1e-9, "{measure} {found} {expected}");
             prop_assert!(found >= 0.0);
         }

@@ -309,11 +309,11 @@ fn a_measure() -> impl Strategy<Value = Measure> {
 
 fn a_variant() -> impl Strategy<Value = Variant> {
     let gain = prop_oneof![Just(Gain::Exp), Just(Gain::Linear), Just("0,1,1,5".parse().unwrap()),];
-    (gain, 1u8..4, 0..Variant::PRESETS.len()).prop_map(|(gain, from, preset)| Variant {
+    (gain, 1u8..4, 0..Variant::PRESET_NAMES.len()).prop_map(|(gain, from, preset)| Variant {
         gain,
         relevant_from: f32::from(from),
         empty: Empty::Zero,
-        ..Variant::preset(Variant::PRESETS[preset]).unwrap()
+        ..Variant::preset(Variant::PRESET_NAMES[preset]).unwrap()
     })
 }
 

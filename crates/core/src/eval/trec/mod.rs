@@ -1,5 +1,5 @@
 //! TREC's files: judgments (qrels) `qid iteration docno grade`, or by subtopic
-//! `qid subtopic docno grade`, and runs `qid Q0 docno rank score tag`, one document a line.
+//! `qid subtopic docno grade`, and runs `qid Q0 docno rank score tag`, one document per line.
 
 mod numbered;
 mod qrels;

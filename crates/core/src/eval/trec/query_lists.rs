@@ -14,7 +14,7 @@ use crate::rows::{Entry, QueryLines, Span, Twice};
 /// The documents of one query, each with a grade or a score.
 #[derive(Debug, Clone, Copy)]
 pub struct QueryList<'a, T> {
-    /// The query.
+    /// Query id, as in the file.
     pub id: &'a str,
     pub(super) text: &'a str,
     pub(super) entries: &'a [Entry<T>],
@@ -81,7 +81,7 @@ struct ListMut<'l, T> {
 }
 
 impl<T> QueryLists<T> {
-    /// How many queries there are.
+    /// Number of queries.
     pub fn len(&self) -> usize {
         self.queries.len()
     }
@@ -117,7 +117,7 @@ impl<T> QueryLists<T> {
 }
 
 impl<T> QueryList<'_, T> {
-    /// How many documents there are.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

@@ -5,7 +5,7 @@ mod subtopics;
 use std::path::Path;
 
 use super::{Qrels, TrecRun};
-use crate::rows::{Dropped, Judgments, Problem, Results, TrecFile, read_trec};
+use crate::rows::{Dropped, Judgments, Problem, RunFormat, TrecFile, read_trec};
 use crate::{Result, Run};
 
 pub use subtopics::read_diversity_qrels;
@@ -26,8 +26,8 @@ pub fn read_qrels(path: &Path, lenient: bool, run: Run<'_>) -> Result<(Qrels, Ve
 /// twice for a query; if `lenient`, such lines are left out and counted (of a document's lines the
 /// first is kept).
 pub fn read_run(path: &Path, lenient: bool, run: Run<'_>) -> Result<(TrecRun, Vec<Dropped>)> {
-    let TrecFile { text, lines, mut dropped, about } = read_trec::<Results>(path, lenient, run)?;
-    let tag = Results::tag(&text, &lines).to_owned();
+    let TrecFile { text, lines, mut dropped, about } = read_trec::<RunFormat>(path, lenient, run)?;
+    let tag = RunFormat::tag(&text, &lines).to_owned();
     let (ranked, twice) = TrecRun::read(tag, text, lines);
     dropped.extend(about.named_twice(&ranked.text, &twice, &TWICE)?);
     if ranked.is_empty() { Err(about.empty("no results")) } else { Ok((ranked, dropped)) }

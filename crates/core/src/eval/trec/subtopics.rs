@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::eval::diversity::Intents;
+use crate::eval::diversity::JudgedSubtopics;
 
 /// The subtopics that documents answer, for every query in the order of ids.
 #[derive(Debug, Clone, Default)]
@@ -60,11 +60,11 @@ impl<'a> SubtopicJudgments<'a> {
     }
 
     /// The subtopics that documents answer with a grade of `level` or more.
-    pub fn intents(&self, level: i32) -> Intents {
+    pub fn with_grade(&self, level: i32) -> JudgedSubtopics {
         let answered = |(_, judged): &(String, Vec<(u32, i32)>)| {
             judged.iter().filter(|&&(_, grade)| grade >= level).map(|&(s, _)| s).collect()
         };
-        Intents::new(self.0.docs.iter().map(answered).collect())
+        JudgedSubtopics::new(self.0.docs.iter().map(answered).collect())
     }
 
     /// The place of a judged document among all of them, in the order of ids.
@@ -72,8 +72,8 @@ impl<'a> SubtopicJudgments<'a> {
         self.0.docs.binary_search_by(|(id, _)| id.as_str().cmp(doc)).ok()
     }
 
-    /// The subtopics that `doc` answers, by `intents` made of these judgments.
-    pub fn answers<'i>(&self, intents: &'i Intents, doc: &str) -> &'i [u32] {
-        self.find(doc).map_or(&[], |place| intents.of(place))
+    /// The subtopics that `doc` answers, by `subtopics` made of these judgments.
+    pub fn answers<'s>(&self, subtopics: &'s JudgedSubtopics, doc: &str) -> &'s [u32] {
+        self.find(doc).map_or(&[], |place| subtopics.subtopics(place))
     }
 }

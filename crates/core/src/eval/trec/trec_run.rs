@@ -1,4 +1,5 @@
-//! A run: rankings by query, each query's documents by descending score.
+//! A run: rankings by query, each query's documents by descending score. Its lines are parsed in
+//! `rows/run_lines.rs`.
 
 use std::ops::Deref;
 

@@ -73,7 +73,7 @@ pub(super) fn bpref(graded: &Graded<'_>) -> f64 {
     let worst = graded.n_nonrelevant.min(r) as f64;
     let (mut above, mut sum) = (0, 0.0);
     for &grade in graded.grades.iter() {
-        if grade >= graded.level {
+        if grade >= graded.relevant_from {
             sum += if above > 0 { 1.0 - above.min(r) as f64 / worst } else { 1.0 };
         } else if grade >= 0 {
             above += 1;
@@ -90,7 +90,7 @@ pub(super) fn inferred_ap(graded: &Graded<'_>) -> f64 {
         match grade {
             NOT_POOLED => {}
             UNJUDGED => unjudged += 1,
-            grade if grade < graded.level => nonrelevant += 1,
+            grade if grade < graded.relevant_from => nonrelevant += 1,
             _ => {
                 if before == 0 {
                     sum += 1.0;

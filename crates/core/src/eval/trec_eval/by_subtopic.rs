@@ -11,13 +11,13 @@ pub(super) fn by_subtopic(
     ranked: Option<Ranked<'_>>,
     params: &EvalParams,
 ) -> f64 {
-    let intents = judged.intents(params.level);
+    let subtopics = judged.with_grade(params.level);
     let hits = ranked.iter().flat_map(|ranked| ranked.hits()).take(params.max_results);
     let places = hits.map(|hit| judged.find(hit.doc));
     let places = places.filter(|place| !params.judged_only || place.is_some());
     let answers: Vec<&[u32]> = places
         .take(measure.k)
-        .map(|place| place.map_or(&[][..], |place| intents.of(place)))
+        .map(|place| place.map_or(&[][..], |place| subtopics.subtopics(place)))
         .collect();
-    measure.of(&answers, &intents)
+    measure.evaluate(&answers, &subtopics)
 }

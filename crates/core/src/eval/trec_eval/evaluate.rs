@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::by_subtopic::by_subtopic;
-use super::graded::{Graded, grades, levels};
-use super::own::own;
+use super::graded::{Graded, grade_counts, grades};
+use super::liken_measures::query_value;
 use super::params::EvalParams;
 use super::spelling::MeasureColumn;
 use super::statistic::{Over, Statistic};
@@ -14,7 +14,7 @@ use crate::{Error, Result};
 /// The values of a run.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    /// The measures.
+    /// Measures, in the order of the values below.
     pub columns: Vec<MeasureColumn>,
     /// The run's tag.
     pub tag: String,
@@ -32,7 +32,7 @@ pub struct Evaluation {
 /// The values of one query.
 #[derive(Debug, Clone)]
 pub struct QueryValues {
-    /// The query.
+    /// Query id.
     pub id: String,
     /// One value per column; logarithms where the mean is geometric.
     pub values: Vec<Value>,
@@ -95,19 +95,20 @@ pub fn evaluate(
         .map(|&place| {
             let judged = qrels.query(place);
             let ranked = results[place].map(|at| run.query(at));
-            let (grades, levels) = (grades(ranked, judged, params.max_results), levels(judged));
+            let grades = grades(ranked, judged, params.max_results);
+            let counts = grade_counts(judged);
             let graded: Vec<Graded<'_>> = criteria
                 .distinct
                 .iter()
                 .map(|&(level, judged_only)| {
-                    Graded::new(&grades, &levels, level, judged_only, ranked.is_some())
+                    Graded::new(&grades, &counts, level, judged_only, ranked.is_some())
                 })
                 .collect();
             let value = |(column, &criterion): (&MeasureColumn, &usize)| {
                 let (statistic, graded) = (&column.statistic, &graded[criterion]);
                 let (level, judged_only) = criteria.distinct[criterion];
                 if let Statistic::Own { measure, variant } = statistic {
-                    let value = own(*measure, variant, ranked, judged, params, judged_only);
+                    let value = query_value(*measure, variant, ranked, judged, params, judged_only);
                     return value.map_or(Value::Absent, Value::Real);
                 }
                 if let (Statistic::Diversity(measure), Some(subtopics)) =

@@ -53,7 +53,7 @@ impl Gains {
     /// The positive gains of the judgments, the highest first, with their numbers.
     fn ideal(&self, graded: &Graded<'_>, scale: i32) -> Vec<(f64, usize)> {
         let mut levels: Vec<(f64, usize)> = graded
-            .levels
+            .grade_counts
             .iter()
             .map(|&(grade, n)| (self.of(grade, scale), n))
             .filter(|&(gain, _)| gain > 0.0)

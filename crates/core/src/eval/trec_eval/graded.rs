@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::eval::trec::{Judgments, Ranked};
 
-/// The grade of a document without a judgment.
+/// trec_eval's grade of a document that is not in the pool.
 pub(super) const NOT_POOLED: i32 = -1;
-/// The grade of a document whose judgment is below zero: pooled, not judged.
+/// trec_eval's grade of a document that is in the pool and not judged: its judgment is below zero.
 pub(super) const UNJUDGED: i32 = -2;
 
 /// The grades of a ranking by rank, and the numbers of judgments.
@@ -18,14 +18,14 @@ pub(super) struct Graded<'a> {
     pub gaining: Vec<(usize, i32)>,
     /// Ranks (from 1) of the relevant documents.
     pub relevant: Vec<usize>,
-    /// See [`levels`].
-    pub levels: Cow<'a, [(i32, usize)]>,
+    /// See [`grade_counts`].
+    pub grade_counts: Cow<'a, [(i32, usize)]>,
     /// Relevant judgments, R.
     pub n_relevant: usize,
     /// Judgments from grade 0 on that are not relevant.
     pub n_nonrelevant: usize,
     /// The lowest relevant grade.
-    pub level: i32,
+    pub relevant_from: i32,
     /// Whether the run has results for this query.
     pub present: bool,
 }
@@ -41,8 +41,8 @@ pub(super) fn grades(ranked: Option<Ranked<'_>>, judged: Judgments<'_>, max: usi
     grades
 }
 
-/// How many judgments there are of each grade from 0 on, the highest grade first.
-pub(super) fn levels(judged: Judgments<'_>) -> Vec<(i32, usize)> {
+/// Numbers of judgments by grade, from the highest grade to 0.
+pub(super) fn grade_counts(judged: Judgments<'_>) -> Vec<(i32, usize)> {
     let mut grades: Vec<i32> =
         judged.grades().map(|(_, grade)| grade).filter(|&grade| grade >= 0).collect();
     grades.sort_unstable_by(|a, b| b.cmp(a));
@@ -50,11 +50,11 @@ pub(super) fn levels(judged: Judgments<'_>) -> Vec<(i32, usize)> {
 }
 
 impl<'a> Graded<'a> {
-    /// Grades of `level` or more are relevant; `judged_only` removes documents without a judgment.
+    /// Grades of `relevant_from` or more are relevant; `judged_only` removes documents without a judgment.
     pub fn new(
         grades: &'a [i32],
-        levels: &'a [(i32, usize)],
-        level: i32,
+        grade_counts: &'a [(i32, usize)],
+        relevant_from: i32,
         judged_only: bool,
         present: bool,
     ) -> Self {
@@ -65,18 +65,28 @@ impl<'a> Graded<'a> {
         };
         let ranked = || (1..).zip(grades.iter().copied());
         let gaining: Vec<(usize, i32)> = ranked().filter(|&(_, grade)| grade > 0).collect();
-        let relevant = if level > 0 {
-            gaining.iter().filter(|&&(_, grade)| grade >= level).map(|&(rank, _)| rank).collect()
+        let is_relevant = |grade: i32| grade >= relevant_from;
+        let relevant = if relevant_from > 0 {
+            gaining.iter().filter(|hit| is_relevant(hit.1)).map(|hit| hit.0).collect()
         } else {
-            ranked().filter(|&(_, grade)| grade >= level).map(|(rank, _)| rank).collect()
+            ranked().filter(|hit| is_relevant(hit.1)).map(|hit| hit.0).collect()
         };
         let count = |relevant: bool| {
-            let those = levels.iter().filter(|&&(grade, _)| (grade >= level) == relevant);
+            let those = grade_counts.iter().filter(|&&(grade, _)| is_relevant(grade) == relevant);
             those.map(|&(_, n)| n).sum()
         };
         let (n_relevant, n_nonrelevant) = (count(true), count(false));
-        let levels = Cow::Borrowed(levels);
-        Graded { grades, gaining, relevant, levels, n_relevant, n_nonrelevant, level, present }
+        let grade_counts = Cow::Borrowed(grade_counts);
+        Graded {
+            grades,
+            gaining,
+            relevant,
+            grade_counts,
+            n_relevant,
+            n_nonrelevant,
+            relevant_from,
+            present,
+        }
     }
 
     /// Documents retrieved.
@@ -91,6 +101,6 @@ impl<'a> Graded<'a> {
 
     /// The highest grade of a judgment; 0 if there is none.
     pub fn highest(&self) -> i32 {
-        self.levels.first().map_or(0, |&(grade, _)| grade)
+        self.grade_counts.first().map_or(0, |&(grade, _)| grade)
     }
 }

@@ -27,7 +27,7 @@ mod evaluate;
 mod families;
 mod gains;
 mod graded;
-mod own;
+mod liken_measures;
 mod params;
 mod print;
 mod spelling;

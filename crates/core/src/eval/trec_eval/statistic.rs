@@ -58,7 +58,7 @@ pub enum Statistic {
     Diversity(DiversityMeasure),
 }
 
-/// How the values of queries are aggregated.
+/// Aggregation of the values of queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     /// Their mean.
@@ -79,7 +79,7 @@ pub enum Over {
 const LEAST: f64 = 0.00001;
 
 impl Statistic {
-    /// How it is aggregated over queries.
+    /// Aggregation over queries.
     pub fn over(&self) -> Over {
         use Statistic as S;
         match self {

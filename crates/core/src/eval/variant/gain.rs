@@ -11,8 +11,8 @@ use crate::{Error, Result};
 /// The gain of a grade g in nDCG; grades of zero and below have none. In files
 /// `"exp"`, `"linear"` or a list such as `[0, 1, 3, 7]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "Written", into = "Written")]
-#[schemars(with = "Written")]
+#[serde(try_from = "GainSpec", into = "GainSpec")]
+#[schemars(with = "GainSpec")]
 pub enum Gain {
     /// 2^g − 1.
     #[default]
@@ -118,28 +118,28 @@ impl fmt::Display for Gain {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected exp, linear, or a list of gains such as [0, 1, 3, 7]")]
-enum Written {
+enum GainSpec {
     Name(String),
     Table(Vec<f64>),
 }
 
-impl TryFrom<Written> for Gain {
+impl TryFrom<GainSpec> for Gain {
     type Error = Error;
 
-    fn try_from(written: Written) -> Result<Self> {
+    fn try_from(written: GainSpec) -> Result<Self> {
         match written {
-            Written::Name(name) => name.parse(),
-            Written::Table(gains) => Ok(Gain::Table(GainTable::new(&gains)?)),
+            GainSpec::Name(name) => name.parse(),
+            GainSpec::Table(gains) => Ok(Gain::Table(GainTable::new(&gains)?)),
         }
     }
 }
 
-impl From<Gain> for Written {
+impl From<Gain> for GainSpec {
     fn from(gain: Gain) -> Self {
         match gain {
-            Gain::Exp => Written::Name("exp".into()),
-            Gain::Linear => Written::Name("linear".into()),
-            Gain::Table(table) => Written::Table(table.gains().to_vec()),
+            Gain::Exp => GainSpec::Name("exp".into()),
+            Gain::Linear => GainSpec::Name("linear".into()),
+            Gain::Table(table) => GainSpec::Table(table.gains().to_vec()),
         }
     }
 }

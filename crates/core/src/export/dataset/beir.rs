@@ -30,10 +30,10 @@ pub(super) fn write(
                 return Err(Error::Unusable {
                     path: source.dataset.folder.path.clone(),
                     problem: format!(
-                        "the document {} has a field {name}, whose name BEIR uses for another one ({taken})",
+                        "the document {} has a field {name}, and BEIR reserves this name (for {taken})",
                         line["_id"]
                     ),
-                    advice: "use the format tsv or parquet".into(),
+                    advice: "rename the field, or use the format tsv or parquet".into(),
                 });
             }
             line.insert(name, value);

@@ -43,7 +43,7 @@ pub enum DatasetFormat {
 pub struct DatasetExport<'a> {
     /// The dataset.
     pub dataset: &'a Dataset,
-    /// The format.
+    /// File format of the export.
     pub format: DatasetFormat,
     /// Replace the ids of queries by q1, q2, and so on.
     pub number_queries: bool,
@@ -56,7 +56,7 @@ pub struct DatasetExportAbout {
     pub export: &'static str,
     /// The checksum of the dataset.
     pub dataset: String,
-    /// The format.
+    /// File format of the export.
     pub format: DatasetFormat,
     /// The size of the dataset.
     pub counts: ExportedCounts,
@@ -72,9 +72,9 @@ pub struct DatasetExportAbout {
 /// The size of an exported dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ExportedCounts {
-    /// Queries.
+    /// Number of queries.
     pub queries: usize,
-    /// Documents.
+    /// Number of documents.
     pub documents: usize,
     /// Training pairs.
     pub pairs: usize,
@@ -107,7 +107,7 @@ impl DatasetExport<'_> {
             ));
         }
         if let Some(events) = &dataset.about().events {
-            let lost = match events.offers.impressions {
+            let lost = match events.columns.impressions {
                 true => "its impressions and its appendable log are",
                 false => "its appendable log is",
             };

@@ -2,7 +2,7 @@
 //! the split and their number.
 
 use super::source::{ImportOptions, Source};
-use crate::data::Evidence;
+use crate::data::RelevanceSource;
 use crate::sparse::Csr;
 
 /// The names of the parts in a column `split`.
@@ -23,7 +23,7 @@ impl<'s> Tables<'s> {
     pub(super) fn of(source: &'s Source<'s>) -> Self {
         let dataset = source.dataset;
         let held_out = || dataset.validation.values().iter().chain(dataset.test.values());
-        let held_out_are_clicks = dataset.about().evidence == Evidence::HeldOutClicks
+        let held_out_are_clicks = dataset.about().evidence == RelevanceSource::HeldOutClicks
             && held_out().all(|&grade| grade == 0.0 || grade == 1.0);
         let negative = dataset.clicks.values().iter().any(|&clicks| clicks < 0.0)
             || (held_out_are_clicks && held_out().any(|&grade| grade == 0.0));

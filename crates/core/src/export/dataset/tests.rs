@@ -6,11 +6,13 @@ use serde_json::json;
 
 use super::*;
 use crate::data::fixture::real_data;
-use crate::data::{DatasetAbout, DatasetWriter, Document, Evidence, Import, Query, SplitBy, Table};
+use crate::data::{
+    DatasetAbout, DatasetWriter, Document, Import, Query, RelevanceSource, SplitBy, Table,
+};
 use crate::sparse::Csr;
 
 /// Documents with every kind of value, queries that want care, fractions and a grade of 0.
-fn dataset(path: &Path, plain: bool, evidence: Evidence) -> Dataset {
+fn dataset(path: &Path, plain: bool, evidence: RelevanceSource) -> Dataset {
     let mut writer = DatasetWriter::create(path, false).unwrap();
     let texts = if plain { ["a & b", "c"] } else { ["a\tb", "\"c\nd"] };
     for (id, text) in ["q one", "q,2"].iter().zip(texts) {
@@ -86,10 +88,10 @@ fn tables_give_the_same_dataset_back() {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: String| -> PathBuf { dir.path().join(name) };
     for (n, (plain, evidence)) in [
-        (true, Evidence::Judgments),
-        (false, Evidence::Judgments),
-        (true, Evidence::HeldOutClicks),
-        (false, Evidence::HeldOutClicks),
+        (true, RelevanceSource::Judgments),
+        (false, RelevanceSource::Judgments),
+        (true, RelevanceSource::HeldOutClicks),
+        (false, RelevanceSource::HeldOutClicks),
     ]
     .into_iter()
     .enumerate()
@@ -113,7 +115,7 @@ fn tables_give_the_same_dataset_back() {
 #[test]
 fn a_beir_folder_gives_the_same_dataset_back() {
     let dir = tempfile::tempdir().unwrap();
-    let dataset = dataset(&dir.path().join("data"), true, Evidence::Judgments);
+    let dataset = dataset(&dir.path().join("data"), true, RelevanceSource::Judgments);
     let out = dir.path().join("beir");
     let about = export(&dataset, DatasetFormat::Beir, &out);
     same(&dataset, &import(&out, &about, &dir.path().join("back")));
@@ -125,8 +127,8 @@ fn a_beir_folder_gives_the_same_dataset_back() {
 #[test]
 fn what_beir_and_trec_cannot_hold_is_refused_or_told() {
     let dir = tempfile::tempdir().unwrap();
-    let rich = dataset(&dir.path().join("rich"), false, Evidence::Judgments);
-    let plain = dataset(&dir.path().join("plain"), true, Evidence::Judgments);
+    let rich = dataset(&dir.path().join("rich"), false, RelevanceSource::Judgments);
+    let plain = dataset(&dir.path().join("plain"), true, RelevanceSource::Judgments);
     let refused = |dataset: &Dataset, format, number_queries| {
         let export = DatasetExport { dataset, format, number_queries };
         export.write(&dir.path().join("no"), false, &Run::silent()).unwrap_err().to_string()
@@ -145,7 +147,7 @@ fn what_beir_and_trec_cannot_hold_is_refused_or_told() {
 #[test]
 fn trec_files_are_escaped_and_numbered() {
     let dir = tempfile::tempdir().unwrap();
-    let dataset = dataset(&dir.path().join("data"), true, Evidence::Judgments);
+    let dataset = dataset(&dir.path().join("data"), true, RelevanceSource::Judgments);
     let out = dir.path().join("trec");
     let export =
         DatasetExport { dataset: &dataset, format: DatasetFormat::Trec, number_queries: true };

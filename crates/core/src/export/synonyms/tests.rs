@@ -124,7 +124,7 @@ fn synonyms_learnt_from_the_demo_log_are_words_of_one_concept() {
     assert!(share(&learnt) > 0.85, "{}: {pairs:?}", share(&learnt));
     assert!(share(&random) < 0.05, "{}", share(&random));
     // What people say finds what pages say.
-    let crosses = |pair: &&Pair| {
+    let crosses = |pair: &&SynonymPair| {
         let (word, synonym) = (&analyzer.terms(&pair.word)[0], &analyzer.terms(&pair.synonym)[0]);
         sides.iter().any(|(people, pages)| {
             people.contains(word) && !pages.contains(word) && pages.contains(synonym)

@@ -42,9 +42,9 @@ pub enum VectorFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VectorSet {
-    /// Documents.
+    /// Embeddings of documents.
     Documents,
-    /// Queries.
+    /// Embeddings of queries.
     Queries,
     /// Words, each with a vector for queries and one for documents.
     Words,
@@ -60,9 +60,9 @@ pub struct NamedQuery {
 
 /// An export of vectors.
 pub struct Vectors<'a> {
-    /// The model.
+    /// Model with a latent space.
     pub model: &'a Model,
-    /// The format.
+    /// File format of the vectors.
     pub format: VectorFormat,
     /// The sets to write.
     pub sets: &'a [VectorSet],
@@ -97,7 +97,7 @@ pub struct VectorsAbout {
 /// A part of the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExportedPart {
-    /// The method.
+    /// Method of the exported part.
     pub method: String,
     /// Its weight in the mix.
     pub weight: f64,

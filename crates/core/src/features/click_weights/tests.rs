@@ -133,7 +133,7 @@ fn whatever_weight_a_pair_has_is_multiplied() {
         assert_weighted(&dataset, Rates, Rates);
         let as_they_are = counts(&dataset, ClickEvidence::Clicks);
         assert_eq!(as_they_are.clicks, dataset.clicks);
-        assert_eq!(as_they_are.stored.evidence.unwrap().to_string(), "clicks as they are");
+        assert_eq!(as_they_are.stored.evidence.unwrap().to_string(), "clicks unweighted");
     }
 }
 
@@ -179,7 +179,7 @@ fn what_the_log_does_not_have_is_said() {
     let plain = counts(&clicked, Auto);
     assert_eq!(plain.clicks, clicked.clicks);
     let said = plain.stored.evidence.unwrap().to_string();
-    assert!(said.contains("as they are; the log has no impressions without a click"), "{said}");
+    assert!(said.contains("unweighted; the log has no impressions without a click"), "{said}");
     for evidence in [Rates, Propensity] {
         assert!(refusal(&clicked, evidence).contains("clicked = 0 or 1"));
     }

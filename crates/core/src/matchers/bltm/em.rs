@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Bltm, NONE, WordTopics};
-use crate::matchers::check::check_memory;
+use crate::params::check::check_memory;
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 

@@ -70,19 +70,16 @@ pub(super) fn fit(
         sample_rows: sample_rows(&operator, params.dim),
         init_steps: 0,
     };
-    let warm_start = match init {
-        Some(maps) => Some(fit.describe_init(maps)?),
-        None => None,
-    };
+    let warm_start = init.map(|maps| fit.describe_init(maps)).transpose()?;
     let pair = match (params.start, warm_start) {
         (Start::Random, None) => fit.start_random(run)?,
         (Start::Random, Some(pair)) => fit.sweep_on(pair, None, run)?,
         (Start::Spectral, None) => fit.start_spectral(None, run)?,
         (Start::Spectral, Some(pair)) => {
             fit.keep_best(&pair)?;
-            let begin = pair.y.to_dense()?;
+            let init = pair.y.to_dense()?;
             drop(pair);
-            fit.start_spectral(Some(begin), run)?
+            fit.start_spectral(Some(init), run)?
         }
     };
     if fit.best.best().is_none() {
@@ -225,12 +222,12 @@ impl Fit<'_, '_> {
         Ok(pair)
     }
 
-    fn start_spectral(&mut self, begin: Option<Dense>, run: &Run<'_>) -> Result<Pair> {
+    fn start_spectral(&mut self, init: Option<Dense>, run: &Run<'_>) -> Result<Pair> {
         let params = self.params;
         let defaults = SvdParams::of(params.dim);
         let svd_params = SvdParams { tolerance: params.tolerance, seed: params.seed, ..defaults };
-        let svd = randomised_svd_from(self.half_sweeps.operator, &svd_params, begin.as_ref(), run)?;
-        drop(begin);
+        let svd = randomised_svd_from(self.half_sweeps.operator, &svd_params, init.as_ref(), run)?;
+        drop(init);
         self.report.spectral = Some(PlsReport::of(&svd, self.half_sweeps.operator));
         let (x, y) = (Panels::from_dense(&svd.u)?, Panels::from_dense(&svd.v)?);
         drop(svd.u);
@@ -392,10 +389,8 @@ impl Fit<'_, '_> {
         {
             self.report.collapsed = Some(self.report.steps.len());
         }
-        let validation = match &mut self.validate {
-            Some(validate) => Some(validate(&pair.x, &pair.y)?),
-            None => None,
-        };
+        let validate = self.validate.as_mut();
+        let validation = validate.map(|validate| validate(&pair.x, &pair.y)).transpose()?;
         self.report.steps.push(RmlsStep {
             step,
             objective: inner - self.penalties[0] - self.penalties[1],

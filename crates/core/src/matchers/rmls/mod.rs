@@ -65,8 +65,8 @@ impl Method for Rmls {
         Ok((Box::new(matcher), FitReport::Rmls(report)))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        Bilinear::restored(counts, &self.features, kept)
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        Bilinear::restored(counts, &self.features, state)
     }
 
     fn features(&self) -> Option<Features> {

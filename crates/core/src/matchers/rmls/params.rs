@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, Negatives, Response, Weighting};
 use crate::linalg::Centring;
-use crate::matchers::check::{
+use crate::params::check::{
     MOST, check_effect, check_positive, check_range, check_share_below_one, check_weight,
 };
 use crate::{Error, Result};
@@ -16,13 +16,13 @@ use crate::{Error, Result};
 pub struct Rmls {
     /// Latent dimensions.
     pub dim: usize,
-    /// Where L_x and L_y start.
+    /// Start values of L_x and L_y.
     pub start: Start,
     /// Most sweeps over both sides; 0 keeps a spectral start as it is.
     pub sweeps: usize,
     /// Stop after this many sweeps without a better validation score; 0 never stops early.
     pub patience: usize,
-    /// How rows are made sparse.
+    /// Penalty that makes rows sparse.
     pub penalty: Penalty,
     /// `absolute`: threshold of the rows of L_x, in units of the click weights.
     pub beta: f64,
@@ -40,15 +40,15 @@ pub struct Rmls {
     pub theta_x: f64,
     /// Euclidean norm of the rows of L_y.
     pub theta_y: f64,
-    /// Which features queries and documents have.
+    /// Features of queries and documents.
     pub features: Features,
-    /// How clicks are weighted against each other.
+    /// Relative weights of clicks.
     pub weighting: Weighting,
-    /// What a number of clicks counts for.
+    /// Response: the value of a number of clicks.
     pub response: Response,
     /// Documents drawn as negative responses.
     pub negatives: Negatives,
-    /// How C is centred.
+    /// Centring of C.
     pub centring: Centring,
     /// `spectral`: largest residual of the singular vectors.
     pub tolerance: f64,
@@ -56,7 +56,7 @@ pub struct Rmls {
     pub seed: u64,
 }
 
-/// Where RMLS starts.
+/// Start values of RMLS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
@@ -67,7 +67,7 @@ pub enum Start {
     Spectral,
 }
 
-/// How the rows of RMLS are made sparse.
+/// Penalty that makes the rows of RMLS sparse.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Penalty {

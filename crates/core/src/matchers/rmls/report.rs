@@ -30,10 +30,10 @@ pub struct RmlsStep {
     pub validation: Option<f64>,
 }
 
-/// What a fit of RMLS did, half-sweep by half-sweep.
+/// Report of a fit of RMLS by half-sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RmlsReport {
-    /// How the products with C were computed, with the counts behind that choice.
+    /// Form of the products with C, with the counts that decided it.
     #[serde(default)]
     pub way: String,
     /// Every half-sweep.

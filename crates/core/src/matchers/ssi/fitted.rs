@@ -8,9 +8,9 @@ use super::params::Ssi;
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
 use crate::file::TensorsWriter;
-use crate::matchers::check::bad_state;
 use crate::matchers::dots::DocRows;
 use crate::matchers::{Bilinear, Contribution, Map, Maps, Matcher};
+use crate::params::check::bad_state;
 use crate::sparse::{Csr, Row};
 
 /// The learnt part of W, by words. `M` is the latent form: maps, or a model of them.

@@ -13,7 +13,7 @@ use super::fitted::Learnt;
 use super::sgd::{Batch, WeightForm, score_all};
 use crate::Result;
 use crate::matchers::Maps;
-use crate::matchers::check::check_memory;
+use crate::params::check::check_memory;
 use crate::sparse::{Csr, Row};
 
 /// Bytes of a cell in training: a table is between seven sixteenths and seven eighths full, and twice

@@ -47,7 +47,6 @@ use self::fitted::{Indexed, Learnt};
 pub use self::params::{Form, Negative, Ssi};
 use self::sgd::WeightForm;
 use self::strips::Latent;
-use super::check::bad_state;
 use super::epochs::learn_at;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{DIM, Varied};
@@ -55,6 +54,7 @@ use super::{FitReport, Maps, StepsReport};
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
+use crate::params::check::bad_state;
 use crate::plan::{Fit, Plan};
 
 impl Method for Ssi {
@@ -74,8 +74,8 @@ impl Method for Ssi {
         learn_at(self.rate, |rate| Ssi { rate, ..self.clone() }.learn(&data, &draws, &fitting))
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let tensors = kept.tensors()?;
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let tensors = state.tensors()?;
         let learnt = match self.form {
             Form::LowRank | Form::Symmetric => Learnt::Latent(Maps::read(tensors)?),
             Form::Diagonal => Learnt::Diagonal(tensors.array::<f32>("diagonal")?.1),

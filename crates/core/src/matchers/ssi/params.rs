@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::matchers::check::{MOST, check_effect, check_positive, check_range, check_weight};
+use crate::params::check::{MOST, check_effect, check_positive, check_range, check_weight};
 use crate::{Error, Result};
 
 /// Parameters of supervised semantic indexing.
@@ -44,7 +44,7 @@ pub struct Ssi {
     pub steps: usize,
     /// Stop after this many epochs without a better validation score.
     pub patience: usize,
-    /// Which documents are drawn as negatives.
+    /// Negative sampling: the documents drawn.
     pub negative: Negative,
     /// `popularity`: the power of a document's clicks.
     pub alpha: f64,
@@ -73,7 +73,7 @@ pub enum Form {
     Hash,
 }
 
-/// Which documents are drawn as negatives. Those clicked for the query and held-out ones never are.
+/// Negative sampling: the documents drawn. Those clicked for the query and held-out ones never are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Negative {

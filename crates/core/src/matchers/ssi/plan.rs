@@ -4,7 +4,7 @@ use super::full;
 use super::params::{Form, Ssi};
 use crate::Result;
 use crate::features::Counts;
-use crate::matchers::check::check_memory;
+use crate::params::check::check_memory;
 use crate::plan::{Fit, Plan, csr};
 
 /// Bytes of W: in training, and by words after an epoch.

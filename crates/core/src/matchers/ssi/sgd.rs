@@ -15,7 +15,7 @@ use super::fitted::{Identity, Indexed, Learnt};
 use super::params::Ssi;
 use crate::early_stopping::EarlyStopping;
 use crate::matchers::dots::DocRows;
-use crate::matchers::epochs::{FEWEST_A_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
+use crate::matchers::epochs::{MIN_PER_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
 use crate::matchers::method::{Fitting, Matcher};
 use crate::matchers::{Maps, StepsReport};
 use crate::{Result, Run};
@@ -59,7 +59,7 @@ pub(super) struct Moved {
 
 /// Writes the score of each of the triples `now` to `scores`, in parallel.
 pub(super) fn score_all(now: &[Triple], scores: &mut [f32], of: impl Fn(Triple) -> f32 + Sync) {
-    let scores = scores.par_iter_mut().with_min_len(FEWEST_A_THREAD);
+    let scores = scores.par_iter_mut().with_min_len(MIN_PER_THREAD);
     scores.zip(now).for_each(|(score, &triple)| *score = of(triple));
 }
 
@@ -201,7 +201,7 @@ pub(super) fn one_epoch(
             Some((drawn, cosine))
         };
         let drawn: Vec<_> =
-            numbers.into_par_iter().with_min_len(FEWEST_A_THREAD).map(draw).collect();
+            numbers.into_par_iter().with_min_len(MIN_PER_THREAD).map(draw).collect();
         for (batch, drawn) in drawn.chunks(params.batch).enumerate() {
             progress.at(first + batch * params.batch)?;
             now.clear();

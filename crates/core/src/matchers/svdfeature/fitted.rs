@@ -5,8 +5,8 @@ use crate::Result;
 use crate::features::{Counts, Features, QueryTerms};
 use crate::file::{Tensors, TensorsWriter};
 use crate::linalg::dot;
-use crate::matchers::check::bad_state;
 use crate::matchers::{Bilinear, Contribution, Maps, Matcher};
+use crate::params::check::bad_state;
 use crate::sparse::{Csr, Row};
 
 /// All learnt parameters except the maps.

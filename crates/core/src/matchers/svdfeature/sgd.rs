@@ -12,7 +12,7 @@ use super::{Loss, SvdFeature};
 use crate::early_stopping::EarlyStopping;
 use crate::linalg::{Dense, dot};
 use crate::matchers::bilinear::embedding_of;
-use crate::matchers::epochs::{FEWEST_A_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
+use crate::matchers::epochs::{MIN_PER_THREAD, NOTHING_DRAWN, Progress, diverged, speed};
 use crate::matchers::method::{Fitting, Matcher};
 use crate::matchers::validation::scores_of;
 use crate::matchers::{Maps, StepsReport, ValidationScorer};
@@ -249,7 +249,7 @@ pub(super) fn one_epoch(
         progress.at(first)?;
         let slots = &mut slots[..batch.min(n - first)];
         let now = &*learner;
-        slots.par_iter_mut().with_min_len(FEWEST_A_THREAD).enumerate().for_each(|(k, slot)| {
+        slots.par_iter_mut().with_min_len(MIN_PER_THREAD).enumerate().for_each(|(k, slot)| {
             match samples.draw(epoch, &order, first + k) {
                 Some(sample) => now.evaluate(params, samples, sample, slot),
                 None => slot.sample = None,

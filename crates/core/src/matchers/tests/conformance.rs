@@ -160,12 +160,12 @@ fn explanations_add_up() {
         for (text, doc) in [("star far", 1), ("hypertension pressure", 7), ("star sun", 4)] {
             let all = model.explain(text, doc, usize::MAX).unwrap();
             let few = model.explain(text, doc, 2).unwrap();
-            let sum: f64 = all.parts.iter().map(|part| part.adds).sum();
+            let sum: f64 = all.parts.iter().map(|part| part.contribution).sum();
             assert!((sum - all.score).abs() < 1e-5, "{name}: {sum} {}", all.score);
             for (all, few) in all.parts.iter().zip(&few.parts) {
                 // Every pair is shown, so what is left is rounding.
                 assert!(all.rest.abs() < 1e-4 && all.n_rest == 0, "{name}: {all:?}");
-                let shown: f64 = few.lines.iter().map(|line| line.value).sum();
+                let shown: f64 = few.contributions.iter().map(|line| line.value).sum();
                 assert!((shown + few.rest - few.score).abs() < 1e-9, "{name}");
                 if let Some((mean, deviation)) = few.standard {
                     let expected = if deviation > 0.0 {
@@ -173,7 +173,7 @@ fn explanations_add_up() {
                     } else {
                         0.0
                     };
-                    assert!((few.adds - expected).abs() < 1e-4, "{name}: {few:?}");
+                    assert!((few.contribution - expected).abs() < 1e-4, "{name}: {few:?}");
                 }
             }
         }

@@ -3,10 +3,10 @@ use crate::matchers::rmls::bytes as rmls_bytes;
 use crate::matchers::rmls::plan::two_tails;
 use crate::matchers::{Mpls, Params, Pls, Ridge, Rmls, Square, methods, plan_parts};
 use crate::memory::Bytes;
-use crate::plan::{Plan, Rates, Shape, csr};
+use crate::plan::{FitShape, Plan, Rates, csr};
 
-fn one_week() -> Shape {
-    Shape {
+fn one_week() -> FitShape {
+    FitShape {
         classes: 0,
         n_queries: 94_022,
         n_docs: 111_631,
@@ -65,7 +65,7 @@ fn twice_the_dimensions_take_twice_the_maps_and_the_time() {
     let of = |dim: u64| {
         let dim_text = dim.to_string();
         let random = [("start", "random"), ("sweeps", "10"), ("dim", &dim_text)];
-        Shape { dim, ..one_week() }.plan(&params("rmls", &random), Some(&rates()), u64::MAX)
+        FitShape { dim, ..one_week() }.plan(&params("rmls", &random), Some(&rates()), u64::MAX)
     };
     let maps = |dim| of(dim).lines.iter().find(|(what, _)| what.contains("maps")).unwrap().1;
     let factors = 4 * 409_461;
@@ -80,7 +80,7 @@ fn a_penalty_makes_maps_smaller() {
     let of = |settings: &[(&str, &str)]| {
         let mut all = vec![("start", "random"), ("dim", "1000")];
         all.extend(settings);
-        Shape { dim: 1000, ..one_week() }.plan(&params("rmls", &all), None, u64::MAX).total
+        FitShape { dim: 1000, ..one_week() }.plan(&params("rmls", &all), None, u64::MAX).total
     };
     let dense = of(&[]);
     let tenth = of(&[("penalty", "relative"), ("rho_x", "0.45"), ("rho_y", "0.45")]);
@@ -89,7 +89,7 @@ fn a_penalty_makes_maps_smaller() {
 
 #[test]
 fn scratch_files_are_planned_where_memory_ends() {
-    let shape = Shape { dim: 1000, validation_scores: 40_000, ..one_week() };
+    let shape = FitShape { dim: 1000, validation_scores: 40_000, ..one_week() };
     let random = params("rmls", &[("start", "random"), ("dim", "1000")]);
     let plan = |limit| shape.plan(&random, None, limit);
     let ample = plan(u64::MAX);
@@ -109,7 +109,7 @@ fn scratch_files_are_planned_where_memory_ends() {
 #[test]
 fn an_absolute_threshold_is_planned_dense_where_that_fits() {
     let absolute = [("penalty", "absolute"), ("beta", "0.1"), ("start", "random"), ("dim", "1000")];
-    let shape = Shape { dim: 1000, ..one_week() };
+    let shape = FitShape { dim: 1000, ..one_week() };
     let plan = |limit| shape.plan(&params("rmls", &absolute), Some(&rates()), limit);
     let line = |plan: &Plan| {
         let maps = plan.lines.iter().find(|(what, _)| what.starts_with("maps L_x"));
@@ -156,15 +156,15 @@ fn negatives_and_validation_are_counted() {
     }
     // No more than there are cells.
     let all = params("pls", &[("negatives.per_click", "9000000000000000000")]);
-    let few = Shape { n_queries: 10, n_docs: 20, nnz_x: 9, nnz_r: 30, ..one_week() };
+    let few = FitShape { n_queries: 10, n_docs: 20, nnz_x: 9, nnz_r: 30, ..one_week() };
     let (plain, all) =
         (few.plan(&params("pls", &[]), None, 1 << 40), few.plan(&all, None, 1 << 40));
     assert_eq!(all.total - plain.total, 2 * 170 * 8);
     let tuned = params("mpls", &[("alpha", "tuned")]);
     for params in [params("rmls", &[("start", "random")]), tuned] {
-        let shape = Shape { dim: 2000, ..one_week() };
+        let shape = FitShape { dim: 2000, ..one_week() };
         let of = |validation_scores| {
-            Shape { validation_scores, ..shape }.plan(&params, None, u64::MAX).total
+            FitShape { validation_scores, ..shape }.plan(&params, None, u64::MAX).total
         };
         assert!(of(1000) > of(0));
     }
@@ -198,11 +198,11 @@ fn what_does_not_fit_is_refused_with_advice() {
 fn shapes_that_cannot_be_are_refused() {
     assert!(one_week().check().is_ok());
     for (shape, word) in [
-        (Shape { dim: 0, ..one_week() }, "dim = 0"),
-        (Shape { n_docs: 0, ..one_week() }, "documents = 0"),
-        (Shape { d_x: 1 << 32, ..one_week() }, "query_features = 4294967296"),
+        (FitShape { dim: 0, ..one_week() }, "dim = 0"),
+        (FitShape { n_docs: 0, ..one_week() }, "documents = 0"),
+        (FitShape { d_x: 1 << 32, ..one_week() }, "query_features = 4294967296"),
         (
-            Shape { n_queries: 1, nnz_x: 1, nnz_r: 111_632, ..one_week() },
+            FitShape { n_queries: 1, nnz_x: 1, nnz_r: 111_632, ..one_week() },
             "nnz_r = 111632: expected at most 111631",
         ),
     ] {
@@ -214,7 +214,7 @@ fn shapes_that_cannot_be_are_refused() {
 #[test]
 fn the_largest_numbers_do_no_harm() {
     let most = u64::from(u32::MAX);
-    let shape = Shape {
+    let shape = FitShape {
         classes: 0,
         n_queries: most,
         n_docs: most,
@@ -239,7 +239,7 @@ fn the_largest_numbers_do_no_harm() {
         params("rmls", &[("penalty", "relative")]),
         params("rmls", &[("penalty", "absolute"), ("beta", "1")]),
     ]);
-    let endless = Shape {
+    let endless = FitShape {
         classes: 0,
         n_queries: u64::MAX,
         n_docs: u64::MAX,
@@ -265,7 +265,7 @@ fn the_largest_numbers_do_no_harm() {
             }
         }
     }
-    let more = Shape { nnz_x: (1 << 48) + 1, ..shape };
+    let more = FitShape { nnz_x: (1 << 48) + 1, ..shape };
     assert!(more.check().is_err());
 }
 
@@ -277,7 +277,7 @@ fn bytes_are_written_for_people() {
 
 #[test]
 fn svdfeature_holds_its_maps_three_times_where_there_is_validation() {
-    let shape = Shape { validation_scores: 1000, ..one_week() };
+    let shape = FitShape { validation_scores: 1000, ..one_week() };
     let plan = shape.plan(&params("svdfeature", &[]), Some(&rates()), u64::MAX);
     let once = (shape.d_x + shape.d_y) * (shape.dim + 1) * 4;
     let line = |name: &str| plan.lines.iter().find(|(what, _)| what == name).unwrap().1;

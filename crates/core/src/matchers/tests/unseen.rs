@@ -75,7 +75,7 @@ fn newcomers_are_explained_as_documents_of_the_model() {
         let (model, text) = (train(&dataset, name).model, "earth insurance");
         let documents = [document("blank", "nothing"), document("new", "earth policy sun")];
         let new = model.unseen(&documents).unwrap().expect("a short way");
-        let beside = model.explain_at(text, Place::New(&new, 1), 2).unwrap();
+        let beside = model.explain_at(text, Place::Unseen(&new, 1), 2).unwrap();
         assert_eq!(beside.parts.len(), model.parts.len());
         let extended = model.with_documents(&documents).unwrap();
         let made = extended.explain(text, 5, 2).unwrap();

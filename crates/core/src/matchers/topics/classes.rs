@@ -8,7 +8,7 @@ use crate::sparse::Csr;
 use crate::topic::clusters;
 use crate::{Error, Result, Run};
 
-/// How documents are grouped.
+/// Grouping of documents.
 #[derive(Clone, Copy)]
 pub(super) struct Grouping<'a> {
     /// The field with the class of a document, where one is named.

@@ -5,9 +5,9 @@ use super::fitted::{Factorised, Learnt};
 use crate::early_stopping::EarlyStopping;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
-use crate::matchers::check::{MOST, check_range, check_weight};
 use crate::matchers::space::{DIM, Varied};
 use crate::matchers::{FitReport, Fitting, Matcher, SavedState, StepsReport};
+use crate::params::check::{MOST, check_range, check_weight};
 use crate::topic::{Corpus, FactorKind, Factorise, Factors, Topics};
 use crate::{Error, Result};
 
@@ -147,9 +147,9 @@ impl FactorisedMethod<'_> {
         Ok((Box::new(fitted), FitReport::Steps(report)))
     }
 
-    pub fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+    pub fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let grouped = self.grouping.is_some();
-        Ok(Box::new(Factorised::restored(counts, kept, self.factorise.kind, grouped)?))
+        Ok(Box::new(Factorised::restored(counts, state, self.factorise.kind, grouped)?))
     }
 }
 
@@ -197,7 +197,7 @@ fn report(
 /// Defines a factorisation: its own parameters and those that all have, and its
 /// [`Method`](crate::matchers::Method). The closure maps the parameters to the number of shared
 /// topics, the number of topics of every class, the rule, and how documents are grouped: by the
-/// class in a field, else into so many clusters.
+/// class in a field, else into this many clusters.
 macro_rules! factorisation {
     (
         $(#[$about:meta])*
@@ -261,9 +261,9 @@ macro_rules! factorisation {
             fn restore(
                 &self,
                 counts: &crate::features::Counts,
-                kept: crate::matchers::SavedState<'_>,
+                state: crate::matchers::SavedState<'_>,
             ) -> crate::Result<Box<dyn crate::matchers::Matcher>> {
-                self.factorised().restore(counts, kept)
+                self.factorised().restore(counts, state)
             }
 
             fn weighs_clicks(&self) -> bool {

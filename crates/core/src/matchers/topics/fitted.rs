@@ -108,11 +108,11 @@ impl Factorised {
     /// What a model folder keeps, checked.
     pub fn restored(
         counts: &Counts,
-        kept: SavedState<'_>,
+        state: SavedState<'_>,
         kind: FactorKind,
         grouped: bool,
     ) -> Result<Self> {
-        let tensors = kept.tensors()?;
+        let tensors = state.tensors()?;
         let learnt = Learnt::read(tensors, counts, grouped)?;
         Factorised::new(counts, learnt, kind, |_| false, &Run::silent())
     }

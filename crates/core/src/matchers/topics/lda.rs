@@ -10,9 +10,9 @@ use super::bag::BagMatcher;
 use super::params;
 use super::plan::plan_bags;
 use crate::features::Counts;
-use crate::matchers::check::{MOST, check_positive, check_range, check_weight};
 use crate::matchers::space::{DIM, Varied};
 use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState};
+use crate::params::check::{MOST, check_positive, check_range, check_weight};
 use crate::plan::{Fit, Plan};
 use crate::topic::lda::LdaFit;
 use crate::{Error, Result};
@@ -20,7 +20,7 @@ use crate::{Error, Result};
 params! {
     /// Parameters of latent Dirichlet allocation.
     Lda {
-        /// Topics.
+        /// Number of topics.
         dim: usize = 100,
         /// Dirichlet parameter of the distribution of a document over topics; 1/dim if not set.
         alpha: Option<f64> = None,
@@ -108,8 +108,8 @@ impl Method for Lda {
         })
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let (tensors, field) = (kept.tensors()?, self.field.as_deref());
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let (tensors, field) = (state.tensors()?, self.field.as_deref());
         BagMatcher::restored(tensors, counts, field, self.dim, |phi| self.trainer().topics(phi))
     }
 

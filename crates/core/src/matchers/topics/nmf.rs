@@ -12,7 +12,7 @@ use crate::topic::FactorKind;
 factorisation! {
     /// Parameters of non-negative matrix factorisation.
     Nmf, sweeps = 50, passes = 1, |params| (params.dim, 0, FactorKind::Nmf, None) {
-        /// Topics.
+        /// Number of topics.
         dim: usize = 100,
     }
 }

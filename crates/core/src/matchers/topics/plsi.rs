@@ -9,9 +9,9 @@ use super::bag::BagMatcher;
 use super::params;
 use super::plan::plan_bags;
 use crate::features::Counts;
-use crate::matchers::check::{MOST, check_range, check_weight};
 use crate::matchers::space::{DIM, Varied};
 use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState};
+use crate::params::check::{MOST, check_range, check_weight};
 use crate::plan::{Fit, Plan};
 use crate::topic::plsi::PlsiFit;
 use crate::{Error, Result};
@@ -19,7 +19,7 @@ use crate::{Error, Result};
 params! {
     /// Parameters of probabilistic latent semantic indexing.
     Plsi {
-        /// Topics.
+        /// Number of topics.
         dim: usize = 100,
         /// Maximum number of iterations of EM.
         iterations: usize = 50,
@@ -69,8 +69,8 @@ impl Method for Plsi {
         })
     }
 
-    fn restore(&self, counts: &Counts, kept: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let (tensors, field) = (kept.tensors()?, self.field.as_deref());
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let (tensors, field) = (state.tensors()?, self.field.as_deref());
         BagMatcher::restored(tensors, counts, field, self.dim, |phi| self.trainer().topics(phi))
     }
 

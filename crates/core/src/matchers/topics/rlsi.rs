@@ -17,7 +17,7 @@ factorisation! {
         FactorKind::Rlsi { lambda1: params.lambda1, lambda2: params.lambda2 },
         None
     ) {
-        /// Topics.
+        /// Number of topics.
         dim: usize = 100,
         /// λ₁, the ℓ1 penalty on the weights of words in topics: more of it leaves fewer words.
         lambda1: f64 = 0.2,

@@ -16,7 +16,7 @@ const MOST_ON_MAP: usize = 1000;
 /// The number of words, the largest by absolute weight, that determine the place of a topic on the map.
 const OUTLINE: usize = 500;
 
-/// What a summary of topics contains.
+/// Contents of a summary of topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopicSummaryOptions {
     /// Number of words per topic.

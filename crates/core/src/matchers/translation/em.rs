@@ -4,8 +4,8 @@
 use rayon::prelude::*;
 
 use super::lengths;
-use crate::matchers::check::check_memory;
 use crate::matchers::sparse_vector::{SparseVector, single, weighted_sum};
+use crate::params::check::check_memory;
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Run;
 use crate::data::fixture::{Fixture, many, real_data};
-use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Evidence, Query};
+use crate::data::{Dataset, DatasetAbout, DatasetWriter, Document, Query, RelevanceSource};
 use crate::features::Preparation;
 use crate::matchers::Params;
 use crate::oracle::same_at_any_thread_count;
@@ -258,7 +258,7 @@ fn common_nouns_are_translated_rightly() {
     let n = english.len();
     let clicks = Csr::from_triplets(n, n, (0..n as u32).map(|i| (i, i, 1.0)).collect()).unwrap();
     let none = Csr::empty(n, n);
-    let about = DatasetAbout::as_given(Evidence::Judgments);
+    let about = DatasetAbout::as_given(RelevanceSource::Judgments);
     writer.finish(&clicks, &none, &none, &[], about).unwrap();
     let dataset = Dataset::open(&path).unwrap();
     let analyzer = AnalyzerParams { language: Language::None, ..AnalyzerParams::default() };

@@ -14,7 +14,7 @@ pub struct Gathered<'a> {
     pub hits: Vec<RunHit<'a>>,
     /// The places of the candidates among them.
     pub places: Vec<usize>,
-    /// The candidates.
+    /// Relevance scores and similarities of the candidates.
     pub candidates: Candidates,
 }
 
@@ -63,9 +63,9 @@ impl<'a> Gathered<'a> {
 
     /// The candidates with the subtopics that they answer, by grades from `level` on.
     pub fn judged(&self, judged: SubtopicJudgments<'_>, level: i32) -> JudgedCandidates {
-        let intents = judged.intents(level);
-        let answers = |&place: &usize| judged.answers(&intents, self.hits[place].doc).to_vec();
+        let answered = judged.with_grade(level);
+        let answers = |&place: &usize| judged.answers(&answered, self.hits[place].doc).to_vec();
         let subtopics = self.places.iter().map(answers).collect();
-        JudgedCandidates { candidates: self.candidates.clone(), subtopics, intents }
+        JudgedCandidates { candidates: self.candidates.clone(), subtopics, judged: answered }
     }
 }

@@ -3,24 +3,24 @@
 use rayon::prelude::*;
 
 use super::Candidates;
-use crate::eval::diversity::{DiversityMeasure, Intents};
+use crate::eval::diversity::{DiversityMeasure, JudgedSubtopics};
 
 /// The candidates of one judged query, in their original order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedCandidates {
-    /// The candidates.
+    /// Relevance scores and similarities of the candidates.
     pub candidates: Candidates,
     /// The subtopics that each candidate answers.
     pub subtopics: Vec<Vec<u32>>,
     /// The subtopics of all judged documents, candidates or not.
-    pub intents: Intents,
+    pub judged: JudgedSubtopics,
 }
 
 impl JudgedCandidates {
     /// The value of `measure` for an `order` of the candidates.
     pub fn value(&self, measure: &DiversityMeasure, order: &[usize]) -> f64 {
         let ranked: Vec<&[u32]> = order.iter().map(|&at| &self.subtopics[at][..]).collect();
-        measure.of(&ranked, &self.intents)
+        measure.evaluate(&ranked, &self.judged)
     }
 }
 

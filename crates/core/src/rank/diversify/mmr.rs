@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub struct Mmr {
     /// The share of relevance, from 0 to 1; 1 leaves the order as it is.
     pub lambda: f64,
-    /// How the scores of a query are normalised first.
+    /// Normalisation of the scores of a query.
     #[schemars(with = "String")]
     pub normalise: Normalise,
 }
@@ -56,14 +56,19 @@ impl Mmr {
         let lowest = relevance.last().copied().unwrap_or_default();
         relevance.resize(scores.len(), lowest);
         let most_similar = vec![None; scores.len()];
-        let mut state =
-            State { lambda: self.lambda, relevance, most_similar, similarity, by_score: &by_score };
+        let mut state = MmrState {
+            lambda: self.lambda,
+            relevance,
+            most_similar,
+            similarity,
+            by_score: &by_score,
+        };
         let order = greedy_order(scores.len(), k, &mut state);
         order.into_iter().map(|place| by_score[place]).collect()
     }
 }
 
-struct State<'a, F> {
+struct MmrState<'a, F> {
     lambda: f64,
     /// By place in the order of scores, like the similarities.
     relevance: Vec<f64>,
@@ -73,7 +78,7 @@ struct State<'a, F> {
     by_score: &'a [usize],
 }
 
-impl<F: FnMut(usize, usize) -> f64> GreedyState for State<'_, F> {
+impl<F: FnMut(usize, usize) -> f64> GreedyState for MmrState<'_, F> {
     fn value(&self, candidate: usize) -> f64 {
         let relevant = self.lambda * self.relevance[candidate];
         // With λ = 1 the similarity has no weight and may be NaN.

@@ -52,7 +52,7 @@ impl Relational {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RLtrParams {
-    /// How the distances to the documents chosen so far are aggregated: minimal, average, maximal or all.
+    /// Aggregation of the distances to the documents chosen so far: minimal, average, maximal or all.
     pub relational: Relational,
     /// The number of first places of the ideal result page to learn from.
     pub top: usize,
@@ -60,7 +60,7 @@ pub struct RLtrParams {
     pub alpha: f64,
     /// ℓ2 penalties to try, from the largest on; the best on validation is kept, the smallest without validation.
     pub penalties: Vec<f64>,
-    /// Stop after so many penalties that are no better on validation; 0 tries all.
+    /// Stop after this many penalties that are no better on validation; 0 tries all.
     pub patience: usize,
 }
 
@@ -105,7 +105,7 @@ impl RLtrParams {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RLtr {
-    /// How the distances to several documents are aggregated.
+    /// Aggregation of the distances to several documents.
     pub relational: Relational,
     /// One weight per relevance score. In single precision, so that a JSON file holds them exactly.
     pub relevance: Vec<f32>,
@@ -124,7 +124,7 @@ impl RLtr {
             let products = self.relevance.iter().zip(candidates.relevance(candidate));
             products.fold(0.0, |sum, (&weight, value)| sum + f64::from(weight) * value)
         });
-        let mut state = State {
+        let mut state = PageState {
             weights: &self.relations[..n_kinds * numbers],
             relevance: relevance.collect(),
             distances: Distances::new(self.relational, candidates.len(), n_kinds),
@@ -134,14 +134,14 @@ impl RLtr {
     }
 }
 
-struct State<'a> {
+struct PageState<'a> {
     weights: &'a [f32],
     relevance: Vec<f64>,
     distances: Distances,
     candidates: &'a Candidates,
 }
 
-impl GreedyState for State<'_> {
+impl GreedyState for PageState<'_> {
     fn value(&self, candidate: usize) -> f64 {
         let relations = self.weights.iter().enumerate();
         relations.fold(self.relevance[candidate], |sum, (number, &weight)| {

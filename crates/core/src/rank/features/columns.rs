@@ -10,7 +10,7 @@ use crate::Result;
 use crate::features::Counts;
 use crate::matchers::{Bm25, Bm25Field, Lexical, Lm, Matcher, Smoothing, Vsm};
 
-/// Where a feature comes from.
+/// Source of a feature.
 #[derive(Clone)]
 pub(super) enum FeatureSource {
     /// A lexical matcher over one text.

@@ -16,12 +16,12 @@ use crate::ranking::{tie_rank, top_k};
 use crate::sparse::Row;
 use crate::{Error, Result, Run};
 
-/// Which documents of a query become rows. As text: `judged`, `top:100`.
+/// Documents of a query that become rows. As text: `judged`, `top:100`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowSelection {
     /// The judged documents.
     Judged,
-    /// The best so many of every matcher that takes part, and of BM25 over all text: the candidates
+    /// This many of the best documents of every matcher that takes part, and of BM25 over all text: the candidates
     /// of a ranker. Those that are not judged have the grade 0.
     Top(usize),
 }

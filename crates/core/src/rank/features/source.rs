@@ -54,7 +54,7 @@ impl Source {
         Source::Opened(Arc::new(Opened { model, numbers }))
     }
 
-    /// How many documents of the counts it does not know.
+    /// Number of documents of the counts that are unknown to it.
     pub fn unknown(&self) -> usize {
         match self {
             Source::Opened(opened) => {

@@ -39,7 +39,7 @@ pub struct AdaRank {
     pub measure: Option<Measure>,
     /// Maximum number of rounds.
     pub rounds: usize,
-    /// Stop after so many rounds without a better one on validation, or on training if there is no
+    /// Stop after this many rounds without a better one on validation, or on training if there is no
     /// validation; 0 never stops early.
     pub patience: usize,
     /// Whether a feature may be taken again.

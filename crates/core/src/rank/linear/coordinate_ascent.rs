@@ -19,7 +19,7 @@ use super::checks::{at_least_one, has_pairs, nothing};
 use super::matrix::FeatureMatrix;
 use super::table_measure::TableMeasure;
 use crate::Result;
-use crate::matchers::check::check_weight;
+use crate::params::check::check_weight;
 use crate::random::Random;
 use crate::rank::{RankMethod, RankReport, Scorer, Training};
 

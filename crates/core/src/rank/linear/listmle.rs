@@ -21,7 +21,7 @@ use super::best_step::BestStep;
 use super::checks::{all_equal, at_least_one, has_pairs};
 use super::matrix::{FeatureMatrix, add_scaled, dot, inner};
 use crate::Result;
-use crate::matchers::check::{check_positive, check_weight};
+use crate::params::check::{check_positive, check_weight};
 use crate::random::Random;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 
@@ -39,7 +39,7 @@ pub struct ListMle {
     pub penalty: f64,
     /// Maximum number of epochs.
     pub epochs: usize,
-    /// Stop after so many epochs without a better one on validation; 0 never stops early.
+    /// Stop after this many epochs without a better one on validation; 0 never stops early.
     pub patience: usize,
     /// The learning rate.
     pub rate: f64,

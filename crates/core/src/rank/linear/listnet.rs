@@ -19,7 +19,7 @@ use super::checks::{all_equal, at_least_one, has_pairs};
 use super::lbfgs::minimise;
 use super::matrix::{FeatureMatrix, inner};
 use crate::Result;
-use crate::matchers::check::check_weight;
+use crate::params::check::check_weight;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 
 /// Cross entropy of the top-one probabilities.
@@ -30,7 +30,7 @@ pub struct ListNet {
     pub penalty: f64,
     /// Maximum number of steps.
     pub steps: usize,
-    /// Stop after so many steps without a better one on validation; 0 never stops early.
+    /// Stop after this many steps without a better one on validation; 0 never stops early.
     pub patience: usize,
     /// Stop when no derivative is larger than this.
     pub tolerance: f64,

@@ -15,7 +15,7 @@ use super::cholesky::solve;
 use super::matrix::{FeatureMatrix, inner};
 use super::regularisation_path::RegularisationPath;
 use crate::Result;
-use crate::matchers::check::check_positive;
+use crate::params::check::check_positive;
 use crate::rank::Linear;
 use crate::rank::{RankMethod, RankReport, Scorer, Training};
 
@@ -54,7 +54,7 @@ impl Logistic {
             name: "penalty",
             given: self.penalty,
             tried: &self.penalties,
-            otherwise: 1e-3,
+            without_validation: 1e-3,
         }
     }
 }

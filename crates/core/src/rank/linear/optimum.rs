@@ -19,7 +19,7 @@ impl Optimum {
         self.gap <= tolerance * self.objective
     }
 
-    /// The ranker and its objective. Notes the gap after so many `steps` (the name of one kind of
+    /// The ranker and its objective. Notes the gap after this many `steps` (the name of one kind of
     /// step), and warns with `advice` if it is above `tolerance`.
     pub fn into_linear(
         self,

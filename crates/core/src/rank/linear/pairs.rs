@@ -4,7 +4,7 @@
 //! its loss is a function of u that is 0 up to 0, then a parabola, then from a width on a line.
 //! With the rows in the order of their scores, the worse rows near enough to i are those above a
 //! point that moves down with i: one pass adds up the sums that i needs, by level of the grades.
-//! O(n log n) a query whatever the number of grades (Joachims 2006; Lee and Lin 2014).
+//! O(n log n) per query whatever the number of grades (Joachims 2006; Lee and Lin 2014).
 
 mod level_sums;
 

@@ -43,7 +43,7 @@ const LEAST_R: f64 = 1e-12;
 pub struct RankBoost {
     /// Maximum number of rounds.
     pub rounds: usize,
-    /// Stop after so many rounds without a better one on validation; 0 never stops early.
+    /// Stop after this many rounds without a better one on validation; 0 never stops early.
     pub patience: usize,
     /// Maximum number of thresholds of a feature: between all its values if these are few, else
     /// with about as many rows between any two.

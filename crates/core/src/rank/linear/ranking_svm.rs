@@ -15,7 +15,7 @@ use super::matrix::FeatureMatrix;
 use super::pairs::{Costs, Pairs};
 use super::regularisation_path::RegularisationPath;
 use crate::Result;
-use crate::matchers::check::check_positive;
+use crate::params::check::check_positive;
 use crate::rank::{RankMethod, RankReport, Scorer, Training};
 
 /// Pairwise hinge loss.
@@ -48,16 +48,16 @@ impl Default for RankingSvm {
 }
 
 impl RankingSvm {
-    fn path(&self, otherwise: f64) -> RegularisationPath<'_> {
-        RegularisationPath { name: "c", given: self.c, tried: &self.cs, otherwise }
+    fn path(&self, without_validation: f64) -> RegularisationPath<'_> {
+        RegularisationPath { name: "c", given: self.c, tried: &self.cs, without_validation }
     }
 
-    /// Fits with these costs of pairs; `otherwise` is the default of `c` without validation.
+    /// Fits with these costs of pairs; `without_validation` is the default of `c` without validation.
     pub(super) fn fit_with(
         &self,
         training: &Training<'_>,
         costs: Option<&Costs>,
-        otherwise: f64,
+        without_validation: f64,
         report: RankReport,
     ) -> Result<(Scorer, RankReport)> {
         let table = training.table;
@@ -70,7 +70,7 @@ impl RankingSvm {
         };
         let n = table.n_queries() as f64;
         let mut weights = vec![0.0; table.n_features()];
-        self.path(otherwise).fit(training, report, |c, report| {
+        self.path(without_validation).fit(training, report, |c, report| {
             let optimum = problem.minimise(c / n, weights.clone(), training.run)?;
             // A warm start for the next value.
             weights.clone_from(&optimum.weights);

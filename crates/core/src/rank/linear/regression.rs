@@ -42,7 +42,7 @@ impl Regression {
             name: "penalty",
             given: self.penalty,
             tried: &self.penalties,
-            otherwise: 0.01,
+            without_validation: 0.01,
         }
     }
 }

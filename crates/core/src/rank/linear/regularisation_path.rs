@@ -2,7 +2,7 @@
 
 use super::checks::check_finite;
 use crate::early_stopping::EarlyStopping;
-use crate::matchers::check::check_positive;
+use crate::params::check::check_positive;
 use crate::rank::{Linear, RankReport, Scorer, Training};
 use crate::{Error, Result};
 
@@ -15,7 +15,7 @@ pub(super) struct RegularisationPath<'a> {
     /// The values to try, in this order, if none is given and there is validation.
     pub tried: &'a [f64],
     /// The value to use if none is given and there is no validation.
-    pub otherwise: f64,
+    pub without_validation: f64,
 }
 
 impl RegularisationPath<'_> {
@@ -41,7 +41,7 @@ impl RegularisationPath<'_> {
         let values = match self.given {
             Some(given) => vec![given],
             None if training.validation.is_some() => self.tried.to_vec(),
-            None => vec![self.otherwise],
+            None => vec![self.without_validation],
         };
         let mut best = EarlyStopping::new(0);
         for (step, &value) in (1..).zip(&values) {

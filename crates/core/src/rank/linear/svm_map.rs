@@ -20,7 +20,7 @@ use super::cutting_planes::CuttingPlanes;
 use super::matrix::FeatureMatrix;
 use super::regularisation_path::RegularisationPath;
 use crate::Result;
-use crate::matchers::check::check_positive;
+use crate::params::check::check_positive;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 use violated::Query;
 
@@ -47,7 +47,7 @@ impl Default for SvmMap {
 
 impl SvmMap {
     fn path(&self) -> RegularisationPath<'_> {
-        RegularisationPath { name: "c", given: self.c, tried: &self.cs, otherwise: 10.0 }
+        RegularisationPath { name: "c", given: self.c, tried: &self.cs, without_validation: 10.0 }
     }
 }
 

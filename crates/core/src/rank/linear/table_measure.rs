@@ -33,7 +33,7 @@ enum Kind {
     Fixed(Option<f64>),
     /// The gain of each row over the ideal DCG.
     Ndcg(Vec<f64>),
-    /// Which rows are relevant, and how many.
+    /// Relevant rows, and their number.
     Ap(Vec<bool>, f64),
     Other,
 }
@@ -46,7 +46,7 @@ impl<'a> TableMeasure<'a> {
             table,
             goal,
             queries: Vec::new(),
-            discounts: (1..=longest).map(|rank| goal.variant.discount.of(rank)).collect(),
+            discounts: (1..=longest).map(|rank| goal.variant.discount.factor(rank)).collect(),
         };
         measure.queries = table.by_query().map(|rows| measure.of_query(rows)).collect();
         measure
@@ -213,7 +213,7 @@ mod tests {
             let mut random = Random::new(seed, 0);
             let scores: Vec<f64> = rows.iter().map(|_| random.below(6) as f64).collect();
             for measure in ["nDCG@3", "nDCG", "AP", "AP@4", "RR", "P@2", "ERR", "RankLoss", "Rprec"] {
-                for preset in Variant::PRESETS {
+                for preset in Variant::PRESET_NAMES {
                     let goal = Goal {
                         measure: measure.parse().unwrap(),
                         variant: Variant::preset(preset).unwrap(),

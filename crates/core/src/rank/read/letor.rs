@@ -74,10 +74,8 @@ pub(super) fn read(file: &TableFile, run: &Run<'_>) -> Result<FeatureTable> {
         }
         Some((_, names)) => names,
     };
-    let groups = match rows.iter().position(|row| row.query.is_none()) {
-        None => None,
-        Some(at) => Some(Groups::read(&file.path, &rows, at, run)?),
-    };
+    let without_query = rows.iter().position(|row| row.query.is_none());
+    let groups = without_query.map(|at| Groups::read(&file.path, &rows, at, run)).transpose()?;
     let absent = if file.absent_is_missing { f32::NAN } else { 0.0 };
     let mut builder = TableBuilder::new(names);
     builder.absent(absent);

@@ -33,7 +33,7 @@ pub struct Split {
 pub struct Leaf {
     /// The score of a row that ends here.
     pub value: f64,
-    /// How many rows ended here when the tree was grown.
+    /// Training rows that reached the leaf.
     pub count: u32,
 }
 

@@ -5,7 +5,7 @@ use super::tree::Tree;
 /// A sum of regression trees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trees {
-    /// The trees.
+    /// Trees, whose outputs are added in this order.
     pub trees: Vec<Tree>,
     /// The score before the first tree.
     pub base: f64,

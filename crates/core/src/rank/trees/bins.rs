@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::prefetch::{AHEAD, prefetch};
 use crate::rank::FeatureTable;
+use crate::ranking::unsigned_zero;
 
 /// The number of features in a block.
 pub(super) const WIDTH: usize = 8;
@@ -144,8 +145,7 @@ impl Finder {
 
 /// The highest bits of a value, in the order of values.
 fn highest(value: f32) -> usize {
-    // Adding zero makes −0 the same value as 0.
-    let bits = (value + 0.0).to_bits();
+    let bits = unsigned_zero(value).to_bits();
     let ascending = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
     (ascending >> (32 - BITS)) as usize
 }
@@ -175,8 +175,7 @@ fn columns_of(table: &FeatureTable, features: &[u32], bins: usize) -> Vec<Binned
             drawn += 1;
             for (values, value) in values.iter_mut().zip(found) {
                 if !value.is_nan() {
-                    // Adding zero makes −0 the same value as 0.
-                    values.push(value + 0.0);
+                    values.push(unsigned_zero(*value));
                 }
             }
         }

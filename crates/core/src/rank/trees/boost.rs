@@ -1,5 +1,6 @@
 //! Gradient boosting: every tree is fitted to the gradients of a loss at the current scores, and is
-//! added to them times the learning rate (Friedman, 2001).
+//! added to them times the learning rate (Friedman, 2001). The number of trees is chosen here, too: that
+//! with the best validation score, averaged over the last `smooth` trees ([`Boosting::fit`]).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use super::histogram::{GradientScale, Sums};
 use super::split::Limits;
 use super::{Tree, Trees};
 use crate::early_stopping::EarlyStopping;
-use crate::matchers::check::{
+use crate::params::check::{
     MOST, check_positive, check_range, check_share_above_zero, check_weight,
 };
 use crate::random::Random;
@@ -36,7 +37,7 @@ pub(super) trait Loss: Sync {
     }
 }
 
-/// What a bag samples.
+/// Unit of the samples of bagging.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bag {
@@ -79,13 +80,13 @@ macro_rules! boosted {
             pub bins: usize,
             /// The share of rows that each tree is grown on, drawn anew for every tree.
             pub bagging: f64,
-            /// What a bag samples: rows or queries.
+            /// Unit of the samples of bagging: rows or queries.
             pub bag: Bag,
             /// The share of features that each tree uses, drawn anew for every tree.
             pub feature_share: f64,
             /// Features with which the score must rise (1) or fall (-1): monotone.bm25 = 1.
             pub monotone: BTreeMap<String, i8>,
-            /// Stop after so many trees without a better validation score; 0 grows them all.
+            /// Stop after this many trees without a better validation score; 0 grows them all.
             /// The best number of trees is kept either way.
             pub patience: usize,
             /// The number of last trees over which the validation score is averaged to choose the best
@@ -189,13 +190,13 @@ impl Boosting {
         let mut sums = vec![Sums::default(); n];
         let mut trees: Vec<Tree> = Vec::new();
         let mut report = RankReport::default();
-        let mut best = EarlyStopping::new(self.patience);
-        let mut merits: Vec<f64> = Vec::new();
-        let mut told = Instant::now();
+        let mut early_stopping = EarlyStopping::new(self.patience);
+        let mut validation_scores: Vec<f64> = Vec::new();
+        let mut last_report = Instant::now();
         for step in 1..=self.trees {
-            if told.elapsed() >= PROGRESS_INTERVAL {
+            if last_report.elapsed() >= PROGRESS_INTERVAL {
                 run.step("growing trees", step as u64 - 1, Some(self.trees as u64))?;
-                told = Instant::now();
+                last_report = Instant::now();
             }
             loss.gradients(&scores, &mut gradients);
             let scale = round(&gradients, &mut sums);
@@ -228,10 +229,11 @@ impl Boosting {
                 validation: validated,
             });
             if let Some(value) = validated {
-                merits.push(training.goal.oriented(value));
-                let last = &merits[merits.len().saturating_sub(self.smooth)..];
+                validation_scores.push(training.goal.oriented(value));
+                let first = validation_scores.len().saturating_sub(self.smooth);
+                let last = &validation_scores[first..];
                 let smoothed = last.iter().sum::<f64>() / last.len() as f64;
-                if best.observe(step, smoothed, || trees.len()) {
+                if early_stopping.observe(step, smoothed, || trees.len()) {
                     break;
                 }
             }
@@ -244,7 +246,7 @@ impl Boosting {
             );
         }
         report.kept = report.steps.last().map(|step| step.step);
-        if let Some((step, _, n)) = best.into_best() {
+        if let Some((step, _, n)) = early_stopping.into_best() {
             report.kept = Some(step);
             trees.truncate(n);
         }

@@ -13,7 +13,7 @@
 //! `norm`, Δ is divided by 0.01 + |s_i − s_j|, and the gradients of a query are scaled by
 //! log2(1 + Σλ) / Σλ, so that queries with many pairs do not dominate. A pair has the weight of its
 //! better row; the scale of a query does not depend on weights, so that these mean the same in every
-//! query.
+//! query. The number of trees is chosen on validation, in [`super::boost`].
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::boost::{Bag, Boosting, Loss, boosted};
 use crate::eval::{Gain, Variant};
-use crate::matchers::check::check_positive;
+use crate::params::check::check_positive;
 use crate::rank::{FeatureTable, RankMethod, RankReport, Scorer, Training};
 use crate::{Error, Result};
 
@@ -43,7 +43,7 @@ boosted! {
     pub struct LambdaMart {
         /// The measure whose changes are the gradients.
         pub lambdas: Lambdas = Lambdas::Ndcg,
-        /// The truncation level: one row of a pair must be among so many first ones.
+        /// The truncation level: one row of a pair must be among this many first rows.
         pub truncation: usize = 30,
         /// σ, the slope of the sigmoid of the difference of two scores.
         pub sigmoid: f64 = 1.0,
@@ -99,7 +99,7 @@ struct Pairs<'a> {
 impl<'a> Pairs<'a> {
     fn new(params: &'a LambdaMart, table: &'a FeatureTable, variant: &Variant) -> Self {
         let longest = table.by_query().map(|rows| rows.len()).max().unwrap_or(0);
-        let discounts: Vec<f64> = (1..=longest).map(|rank| variant.discount.of(rank)).collect();
+        let discounts: Vec<f64> = (1..=longest).map(|rank| variant.discount.factor(rank)).collect();
         let mut gains = vec![0.0; table.n_rows()];
         let mut queries = Vec::with_capacity(table.n_queries());
         for rows in table.by_query() {

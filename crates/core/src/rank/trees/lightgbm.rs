@@ -18,7 +18,7 @@ use crate::{Error, Result};
 pub struct LightGbm {
     /// The names of the features.
     pub names: Vec<String>,
-    /// The trees.
+    /// Trees of the model file.
     pub trees: Trees,
     /// The objective, as LightGBM names it, such as `lambdarank`.
     pub objective: String,

@@ -58,7 +58,7 @@ impl Default for Demo {
 /// The planted content of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DocumentTruth {
-    /// Its concept.
+    /// Index of the concept that it is about.
     pub concept: usize,
     /// The facet of the concept's topic.
     pub facet: usize,
@@ -69,17 +69,17 @@ pub struct DocumentTruth {
 /// The planted intent of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryTruth {
-    /// Its concept.
+    /// Index of the concept that it is about.
     pub concept: usize,
     /// The facet asked for; 0, the general one, if none was named.
     pub facet: usize,
-    /// Whose words it uses.
+    /// Source of its words.
     pub wording: Wording,
     /// Whether a letter is wrong.
     pub misspelt: bool,
 }
 
-/// Whose words a query uses.
+/// Source of the words of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wording {
     /// Those of people.

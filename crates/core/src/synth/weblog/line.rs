@@ -26,7 +26,7 @@ const CONCEPTS_PER_FIELD: usize = 4;
 /// Shares of the clicks within the aspect, the concept, the field; the rest are anywhere.
 const STAYS: [f64; 3] = [0.82, 0.11, 0.04];
 
-/// How close two places of the line are.
+/// Closeness of two places of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closeness {
     /// Nothing in common.
@@ -141,7 +141,7 @@ impl Line {
         first(places.start)..first(places.end)
     }
 
-    /// How close two aspects are.
+    /// Closeness of two aspects.
     pub fn closeness(&self, one: usize, other: usize) -> Closeness {
         let (a, b) = (self.concept_of(one), self.concept_of(other));
         if one == other {

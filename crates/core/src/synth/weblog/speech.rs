@@ -149,7 +149,7 @@ impl Speech {
     }
 }
 
-/// The document that the word `word` of `n_words` is entrusted to; at most one word a document,
+/// The document that the word `word` of `n_words` is entrusted to; at most one word per document,
 /// in the order of the line.
 fn holder(word: usize, n_words: usize, n_documents: usize) -> usize {
     word * n_documents / n_words

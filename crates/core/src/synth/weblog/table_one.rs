@@ -14,9 +14,9 @@ pub struct TableOne {
     pub d_y: f64,
     pub c_x: f64,
     pub c_y: f64,
-    /// Clicked documents a query, ñ^y.
+    /// Clicked documents per query, ñ^y.
     pub docs_per_query: f64,
-    /// Queries a document, ñ^x.
+    /// Queries per document, ñ^x.
     pub queries_per_doc: f64,
     pub n_x: f64,
     pub n_y: f64,

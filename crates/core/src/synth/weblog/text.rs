@@ -10,7 +10,7 @@ use crate::{Result, Run};
 
 /// One document as it is written.
 pub struct Page {
-    /// Its id.
+    /// Document id.
     pub id: String,
     /// Most of its words.
     pub title: String,

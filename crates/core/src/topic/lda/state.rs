@@ -18,7 +18,7 @@ use crate::{Result, Run};
 const SHAPE: f64 = 100.0;
 
 /// The variables of a fit.
-pub(super) struct State<'a> {
+pub(super) struct LdaState<'a> {
     fit: &'a LdaFit,
     corpus: &'a BagCorpus<'a>,
     mask: Vec<F32x8>,
@@ -50,7 +50,7 @@ pub(super) struct Expected {
     pub gain: f64,
 }
 
-impl<'a> State<'a> {
+impl<'a> LdaState<'a> {
     pub fn start(fit: &'a LdaFit, corpus: &'a BagCorpus<'a>) -> Self {
         let (dim, docs) = (fit.dim, corpus.docs);
         let mask = mask(dim);
@@ -70,7 +70,7 @@ impl<'a> State<'a> {
             },
         );
         let n_known = corpus.postings.rows().filter(|row| !row.is_empty()).count();
-        let mut state = State {
+        let mut state = LdaState {
             fit,
             corpus,
             mask,
@@ -91,7 +91,7 @@ impl<'a> State<'a> {
     fn refresh(&mut self) {
         self.totals = self.lambda.column_sums();
         let psi = psi_of(&self.totals);
-        let State { corpus, mask, lambda, phi, scales, .. } = self;
+        let LdaState { corpus, mask, lambda, phi, scales, .. } = self;
         let rows = phi.par_rows_mut().zip(scales).enumerate().with_min_len(64);
         rows.for_each(|(w, (row, scale))| {
             if !corpus.postings.row(w).is_empty() {
@@ -118,7 +118,7 @@ impl<'a> State<'a> {
 
     /// The E-step, γ and θ̃ of the documents `span`, from uniform γ or from the current one.
     pub fn expect(&mut self, span: Range<usize>, restart: bool, run: &Run<'_>) -> Result<Expected> {
-        let State { fit, corpus, mask, gamma, theta, phi, .. } = self;
+        let LdaState { fit, corpus, mask, gamma, theta, phi, .. } = self;
         let alpha = fit.alpha as f32;
         let constant = ln_gamma(fit.dim as f64 * f64::from(alpha));
         let prior = ln_gamma(f64::from(alpha));
@@ -179,7 +179,7 @@ impl<'a> State<'a> {
         priors: bool,
         run: &Run<'_>,
     ) -> Result<f64> {
-        let State { fit, corpus, mask, theta, lambda, phi, scales, totals, n_known, .. } = self;
+        let LdaState { fit, corpus, mask, theta, lambda, phi, scales, totals, n_known, .. } = self;
         let eta = fit.eta as f32;
         let prior = ln_gamma(f64::from(eta));
         let psi: Vec<f64> = totals.iter().map(|&total| digamma(total)).collect();

@@ -133,7 +133,7 @@ impl Slow<'_> {
 /// The slow version at the start of `fit`.
 fn slow<'a>(fit: &LdaFit, docs: &'a Csr) -> Slow<'a> {
     let corpus = BagCorpus::new(docs, 0, u64::MAX).unwrap();
-    let state = State::start(fit, &corpus);
+    let state = LdaState::start(fit, &corpus);
     Slow {
         docs,
         alpha: f64::from(fit.alpha as f32),
@@ -157,7 +157,7 @@ proptest! {
         let fit = LdaFit { alpha, eta, inner: rounds, inner_tolerance, ..fit(dim, 4) };
         let mut slow = slow(&fit, &docs);
         let corpus = BagCorpus::new(&docs, 0, u64::MAX).unwrap();
-        let mut state = State::start(&fit, &corpus);
+        let mut state = LdaState::start(&fit, &corpus);
         for _ in 0..4 {
             let all = 0..docs.n_rows();
             // From the same place: what is symmetric is unstable, and rounding would grow.
@@ -199,7 +199,7 @@ fn the_gain_of_a_new_beginning_is_the_change_of_the_slow_bound() {
     let docs = two_topics(21);
     let fit = LdaFit { inner: 2, ..fit(3, 5) };
     let corpus = BagCorpus::new(&docs, 0, u64::MAX).unwrap();
-    let mut state = State::start(&fit, &corpus);
+    let mut state = LdaState::start(&fit, &corpus);
     let mut slow = slow(&fit, &docs);
     for anew in [false, true, true] {
         slow.gamma = rows(&state.gamma.to_dense());

@@ -90,3 +90,21 @@ fn what_lies_near_is_what_the_model_says() {
     assert_eq!(near.title.as_deref(), Some("Cheap loans for a car"));
     assert!(matches!(engine.similar(&SimilarRequest::default()).unwrap_err(), Error::Invalid(_)));
 }
+
+#[test]
+fn embeddings_of_earlier_versions_are_used_in_place() {
+    let (_folder, path) = index(&["pls"]);
+    let [now, earlier] = ["embeddings", "images"].map(|name| path.join(name));
+    assert!(now.is_dir() && !earlier.exists());
+    let best = |engine: &Engine| ids(&engine.search(&ask("car", &[])).unwrap())[0].to_owned();
+    let expected = best(&Engine::open(&path, Settings::default()).unwrap());
+    let (_folder, path) = index(&["pls"]);
+    let [now, earlier] = ["embeddings", "images"].map(|name| path.join(name));
+    std::fs::rename(&now, &earlier).unwrap();
+    let engine = Engine::open(&path, Settings::default()).unwrap();
+    assert_eq!(best(&engine), expected);
+    let wide = made().join("wide").display().to_string();
+    let load = LoadRequest { name: "pls".into(), path: wide, activate: true };
+    let version = engine.load(&load).unwrap().model.version;
+    assert!(earlier.join("pls").join(version).is_dir() && !now.exists());
+}

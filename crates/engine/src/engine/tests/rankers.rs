@@ -245,7 +245,7 @@ fn given_documents_are_put_in_order_by_the_ranker() {
     assert!(engine.rerank(&request).unwrap_err().to_string().contains("mart"));
     request.ranker = None;
     request.documents[0].insert("id".into(), request.ids[0].clone().into());
-    assert!(engine.rerank(&request).unwrap_err().to_string().contains("of its own"));
+    assert!(engine.rerank(&request).unwrap_err().to_string().contains("one id per document"));
 }
 
 #[test]

@@ -38,7 +38,7 @@ proptest! {
         let mut numbers: BTreeSet<u32> = BTreeSet::new();
         if base > 0 {
             let documents = (0..base).map(|n| (id_of(n), saying(format!("base {n}"))));
-            prop_assert_eq!(store.bulk_load(documents.clone()).unwrap(), u32::from(base));
+            prop_assert_eq!(store.load_all(documents.clone()).unwrap(), u32::from(base));
             model.extend(documents);
             numbers.extend(0..u32::from(base));
         }
@@ -160,10 +160,10 @@ fn changes_come_in_groups_of_bounded_size() {
 fn a_load_numbers_from_zero_and_names_what_comes_twice() {
     let (folder, store) = fresh();
     let ids = (0..45_000).map(|n| (format!("{n}"), saying("x")));
-    assert_eq!(store.bulk_load(ids).unwrap(), 45_000);
+    assert_eq!(store.load_all(ids).unwrap(), 45_000);
     assert_eq!((store.base(), store.last_change().unwrap()), (45_000, 0));
     assert_eq!(store.number("44999").unwrap(), Some(44_999));
-    assert!(store.bulk_load([]).is_err(), "only into an empty one");
+    assert!(store.load_all([]).is_err(), "only into an empty one");
     store.upsert(vec![("7".into(), saying("y"))]).unwrap();
     assert_eq!(store.live_after(44_999), [44_999, 45_000]);
     assert_eq!(store.gone_at(u64::MAX).unwrap(), [7]);
@@ -171,7 +171,7 @@ fn a_load_numbers_from_zero_and_names_what_comes_twice() {
     let path = folder.path().join("twice.sqlite");
     let twice = Store::create(&path).unwrap();
     let ids = ["a", "b", "c", "b"].map(|id| (id.to_owned(), saying("x")));
-    let error = twice.bulk_load(ids).unwrap_err();
+    let error = twice.load_all(ids).unwrap_err();
     assert!(matches!(error, StoreError::Bad(_)));
     assert!(error.to_string().contains("\"b\" twice: documents 2 and 4"), "{error}");
     drop(twice);

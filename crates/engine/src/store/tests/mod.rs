@@ -31,16 +31,16 @@ fn reopened(path: &Path) -> Result<Store> {
 }
 
 impl Store {
-    /// Loads all documents of a new index; how many there were.
-    fn bulk_load(&self, documents: impl IntoIterator<Item = (String, Body)>) -> Result<u32> {
-        let mut loading = self.load()?;
+    /// Loads all documents of a new index; returns their number.
+    fn load_all(&self, documents: impl IntoIterator<Item = (String, Body)>) -> Result<u32> {
+        let mut loading = self.bulk_load()?;
         for (id, body) in documents {
             loading.push(id, &body)?;
         }
         loading.finish()
     }
 
-    /// How many documents the index was made of.
+    /// The number of documents of the bulk load.
     fn base(&self) -> u32 {
         self.read(|connection| schema::meta(connection, "base")).unwrap().unwrap().parse().unwrap()
     }

@@ -11,7 +11,7 @@ fn one_process_writes_and_others_may_look_on() {
     let path = folder.path().join("store.sqlite");
     store.upsert(vec![("a".into(), saying("x"))]).unwrap();
     let error = reopened(&path).err().unwrap();
-    assert!(matches!(error, StoreError::Held(_)));
+    assert!(matches!(error, StoreError::Unavailable(_)));
     assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
     let looking = Store::read_only(&path).unwrap();
     assert_eq!(standing(&looking).len(), 1);

@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "All events, one per line",
+            summary: "Export all events, one per line",
             description: "Every line has a number; `after` the last one continues the export.",
             parameters: &[
                 Parameter {
@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
                 Parameter {
                     name: "limit",
                     kind: ParameterKind::Whole,
-                    description: "The most events.",
+                    description: "The maximum number of events.",
                 },
             ],
             long: true,
@@ -71,7 +71,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "The current judgments",
+            summary: "List the current judgments",
             parameters: &[Parameter {
                 name: "query",
                 kind: ParameterKind::Text,
@@ -87,8 +87,8 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "The current judgments as TREC qrels",
-            description: "`query 0 document grade` per line. Queries are called q1, q2 … in the \
+            summary: "Export the current judgments as TREC qrels",
+            description: "`query 0 document grade` per line. Queries get the ids q1, q2 … in the \
                 order in which they were first judged; /judgments.queries has their texts. The \
                 grade of several judges is their median, rounded up.",
             ..Route::get(
@@ -99,8 +99,8 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "The queries of the qrels",
-            description: "Per line an id and a text, separated by a tab.",
+            summary: "Export the queries of the qrels",
+            description: "One query per line: id, tab, text.",
             ..Route::get(
                 "/judgments.queries",
                 Some(Scope::Read),

@@ -1,4 +1,4 @@
-//! The table of routes, of which the router and the OpenAPI document are made.
+//! The table of routes, from which the router and the OpenAPI document are made.
 
 mod learning;
 mod searching;
@@ -21,7 +21,7 @@ pub(super) static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     all.extend(learning::routes());
     all.extend(serving::routes());
     let answer = AnswerSpec::json::<Value>(r#"{"openapi": "3.1.0"}"#);
-    let summary = "This document";
+    let summary = "The OpenAPI document of this API";
     all.push(Route { summary, ..Route::get("/openapi.json", None, send_openapi, answer) });
     all
 });

@@ -12,9 +12,9 @@ pub(super) fn routes() -> Vec<Route> {
     let read = Scope::Read;
     vec![
         Route {
-            summary: "The best documents for a query",
+            summary: "Search",
             description: "Retrieves candidates by words and by nearest neighbours, scores them \
-                with the models, fuses the scores, and re-ranks and diversifies if asked to. Scores \
+                with the models, fuses the scores, and re-ranks and diversifies on request. Scores \
                 and order do not depend on `k` and `offset`.",
             ..Route::post(
                 "/search",
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             summary: "Re-rank given documents",
-            description: "Documents are named by id, or given with their fields; the answer is \
+            description: "Documents of the index are given by id, others with their fields; the hits are \
                 ordered by score.",
             ..Route::post(
                 "/rerank",
@@ -52,7 +52,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Embeddings of texts and documents",
+            summary: "Embed queries and documents",
             description: "The dot product of a query's and a document's embedding is the score.",
             ..Route::post(
                 "/embed",
@@ -68,7 +68,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Nearest neighbours of a query, a document or a word",
+            summary: "Find the nearest neighbours of a query, a document or a word",
             ..Route::post(
                 "/similar",
                 read,
@@ -81,7 +81,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Why a document has its score",
+            summary: "Explain the score of a document",
             description: "Contributions that add up to the score.",
             ..Route::post(
                 "/explain",

@@ -10,22 +10,20 @@ use crate::api::{models, status};
 
 const STATUS: &str = r#"{"status": "ok", "documents": 3633, "written": 17, "applied": 17,
     "models": [{"name": "rmls", "version": "1f6c0d2a"}], "liken": "0.1.0"}"#;
-const MODEL: &str = r#"{"name": "rmls", "version": "1f6c0d2a", "active": true, "method": "rmls",
-    "dim": 300, "loaded": 1760000000.0, "neighbours": "exact"}"#;
+const MODELS: &str = r#"[{"name": "rmls", "version": "1f6c0d2a", "active": true, "method": "rmls",
+    "dim": 300, "loaded": 1760000000.0, "neighbours": "exact"}]"#;
 
 pub(super) fn routes() -> Vec<Route> {
     let admin = Scope::Admin;
+    let model = MODELS.trim_matches(['[', ']']);
     vec![
         Route {
-            summary: "All versions of all models",
+            summary: "List all versions of all models",
             ..Route::get(
                 "/models",
                 Some(Scope::Read),
                 models::list,
-                AnswerSpec::json::<Vec<ModelAbout>>(
-                    r#"[{"name": "rmls", "version": "1f6c0d2a", "active": true, "method": "rmls",
-                    "dim": 300, "loaded": 1760000000.0, "neighbours": null}]"#,
-                ),
+                AnswerSpec::json::<Vec<ModelAbout>>(MODELS),
             )
         },
         Route {
@@ -40,7 +38,7 @@ pub(super) fn routes() -> Vec<Route> {
                 BodySpec::small::<LoadRequest>(
                     r#"{"name": "rmls", "path": "models/rmls-2", "activate": true}"#,
                 ),
-                AnswerSpec::json::<ModelAbout>(MODEL),
+                AnswerSpec::json::<ModelAbout>(model),
             )
         },
         Route {
@@ -51,7 +49,7 @@ pub(super) fn routes() -> Vec<Route> {
                 admin,
                 models::activate,
                 BodySpec::small::<ActivateRequest>(r#"{"version": "1f6c0d2a"}"#),
-                AnswerSpec::json::<ModelAbout>(MODEL),
+                AnswerSpec::json::<ModelAbout>(model),
             )
         },
         Route {
@@ -62,15 +60,15 @@ pub(super) fn routes() -> Vec<Route> {
                 "/models/{name}/rollback",
                 Some(admin),
                 models::roll_back,
-                AnswerSpec::json::<ModelAbout>(MODEL),
+                AnswerSpec::json::<ModelAbout>(model),
             )
         },
         Route {
-            summary: "Whether the process is alive",
+            summary: "Liveness probe",
             ..Route::get("/health", None, status::health, AnswerSpec::json::<Status>(STATUS))
         },
         Route {
-            summary: "Whether the service can search",
+            summary: "Readiness probe",
             description: "Returns the last change on disk and the last that search sees. If search \
                 makes no progress with pending changes for half a minute, the service is degraded: \
                 the status is 503, with a reason.",
@@ -88,7 +86,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
         },
         Route {
-            summary: "Metrics for Prometheus",
+            summary: "Prometheus metrics",
             ..Route::get(
                 "/metrics",
                 Some(Scope::Read),

@@ -1,4 +1,4 @@
-//! Routes of documents.
+//! Routes of documents. The path of a write is in `engine/engine/mod.rs`.
 
 use axum::http::Method;
 use liken_engine::types::Scope;
@@ -12,12 +12,12 @@ pub(super) const WRITTEN: &str = r#"{"written": 1, "replaced": 0, "sequence": 17
 const WAIT: Parameter = Parameter {
     name: "wait",
     kind: ParameterKind::Bool,
-    description: "Answer once search sees the change.",
+    description: "Answer when search sees the change.",
 };
 const LENIENT: Parameter = Parameter {
     name: "lenient",
     kind: ParameterKind::Bool,
-    description: "Write the valid ones; count and sample the invalid ones.",
+    description: "Write the valid documents; count the invalid ones and describe some.",
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
     let put_description = "One document, a list of them, or NDJSON (`application/x-ndjson`), one \
         document per line, each with an `id`. A document replaces an earlier one with its id. They are \
         on disk when the answer comes, and searchable soon after. Unless `lenient` is set, one \
-        invalid document refuses all; the answer names the lines.";
+        invalid document rejects the whole request; the answer names the lines.";
     let put = || Route {
         summary: "Add or replace documents",
         description: put_description,
@@ -47,7 +47,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route { method: Method::PUT, ..put() },
         put(),
         Route {
-            summary: "A document",
+            summary: "Get a document",
             description: "The id may hold any characters, percent-encoded where a path needs it.",
             ..Route::get(
                 "/documents/{*id}",
@@ -78,7 +78,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         Route {
             summary: "Delete documents",
-            description: "`written` is the number of them that existed.",
+            description: "`written` is the number of documents that existed.",
             parameters: &[WAIT],
             ..Route::post(
                 "/documents/delete",

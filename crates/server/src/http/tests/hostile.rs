@@ -100,6 +100,20 @@ fn other_requests_are_held_to_limits_too() {
 }
 
 #[test]
+fn a_document_is_no_longer_than_its_limit_however_it_comes() {
+    let server = Server::start(HttpLimits { document_bytes: 40, ..HttpLimits::default() });
+    let long = format!(r#"{{"title": "{}"}}"#, "x".repeat(40));
+    let with_id = format!(r#"{{"id": "a", "title": "{}"}}"#, "x".repeat(40));
+    for (method, path, body) in [("PUT", "/documents/a", &long), ("POST", "/documents", &with_id)] {
+        let answer =
+            server.ask(method, path, "content-type: application/json\r\n", body.as_bytes());
+        assert_eq!(answer.status, 400, "{method}");
+        assert!(answer.detail().contains("at most 40"), "{method}: {}", answer.detail());
+    }
+    server.lives();
+}
+
+#[test]
 fn parameters_are_checked() {
     let server = Server::start(HttpLimits::default());
     for (path, expected) in [
@@ -129,7 +143,6 @@ fn ids_in_paths_are_just_ids() {
         "/documents//",
         "/documents/delete",
         "/documents/a/b/c",
-        "/documents/%00",
         "/documents/%3Cscript%3E",
         "/documents/.",
         "/documents/C:%5Cx",
@@ -141,6 +154,7 @@ fn ids_in_paths_are_just_ids() {
         assert!(!answer.detail().contains("nothing is at"), "{path}: {answer:?}");
         assert!([404, 503, 200].contains(&server.ask("DELETE", path, "", b"").status), "{path}");
     }
+    assert_eq!(server.get("/documents/%00").status, 400);
     assert_eq!(server.get("/documents/%ff").status, 400);
     assert_eq!(server.get("/documents/%").status, 400);
     assert_eq!(server.get(&format!("/documents/{}", "x".repeat(2000))).status, 400);

@@ -1,4 +1,4 @@
-//! Notes on the comparison: how it was measured, and what may bias a row.
+//! Notes on the comparison: the method of measurement, and sources of bias.
 
 use liken::eval::{Candidates, RunComparison};
 use maud::{Markup, html};

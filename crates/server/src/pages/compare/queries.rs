@@ -13,7 +13,7 @@ pub const PER_PAGE: usize = 50;
 /// One query of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryRow {
-    /// Its id.
+    /// Query id.
     pub id: String,
     /// The text of the query.
     pub text: String,
@@ -21,7 +21,7 @@ pub struct QueryRow {
     pub clicks: f64,
     /// The value of every system.
     pub values: Vec<f64>,
-    /// How much better the chosen system is than the baseline; negative if it is worse.
+    /// The measure of the chosen system minus that of the baseline.
     pub gain: f64,
 }
 
@@ -34,7 +34,7 @@ pub enum Order {
     Descending,
 }
 
-/// What rows are sorted by.
+/// The sort key of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// The gain.
@@ -69,7 +69,7 @@ impl Sort {
     }
 }
 
-/// Which rows are shown.
+/// A filter of rows by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// All of them.

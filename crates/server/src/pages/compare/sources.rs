@@ -21,7 +21,7 @@ pub struct CompareSources<'a> {
     pub named: &'a dyn Fn() -> Result<HashMap<String, String>, Problem>,
     /// Whether any of these documents is in the index.
     pub has_any: &'a dyn Fn(&[String]) -> Result<bool, Problem>,
-    /// How the index differs from its dataset. Models rank the documents that they were trained on:
+    /// Differences between the index and its dataset. Models rank the documents that they were trained on:
     /// with the current ones, no comparison would ever finish in an index that changes.
     pub changed: Changed,
 }

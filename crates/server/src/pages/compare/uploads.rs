@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use super::fitting;
 use super::params::UPLOADED;
 use super::sources::{CompareSources, with_sources};
-use crate::pages::format::address;
+use crate::pages::format::{address, count};
 use crate::pages::page_jobs::PageJobs;
 use crate::problem::Problem;
 use crate::runs::{LARGEST, UploadedRun};
@@ -87,7 +87,7 @@ pub fn uploads(runs: &[UploadedRun]) -> Markup {
 
 fn size(bytes: u64) -> Markup {
     PreEscaped(match bytes {
-        0..1024 => format!("{bytes} bytes"),
+        0..1024 => count(bytes as usize, "byte"),
         1024..1_048_576 => format!("{} KiB", bytes / 1024),
         _ => format!("{} MiB", bytes >> 20),
     })

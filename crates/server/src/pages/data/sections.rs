@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::pages::charts;
 use crate::pages::dataset_stats::{Bins, DatasetStats};
-use crate::pages::layout::{self, Cell, TableColumn, figure, fixed, grouped, plots};
+use crate::pages::layout::{self, Cell, TableColumn, count, figure, fixed, grouped, plots};
 
 /// All sections.
 pub fn sections(stats: &DatasetStats) -> Markup {
@@ -24,7 +24,7 @@ pub fn sections(stats: &DatasetStats) -> Markup {
                 "Training queries by their clicks, and pairs of query and document by theirs.",
                 plots(&bars(&[("Queries by clicks", "clicks", "queries", &queries), ("Pairs by clicks", "clicks", "pairs", &pairs)])),
             ))
-            @if clicks.negative > 0 { p.small { (grouped(clicks.negative)) " pairs have a weight below zero and are in no bin." } }
+            @if clicks.negative > 0 { p.small { "In no bin: " (count(clicks.negative, "pair")) " with a weight below zero." } }
         }
         @if !stats.documents_per_query.is_empty() {
             (figure(
@@ -58,7 +58,7 @@ pub fn sections(stats: &DatasetStats) -> Markup {
         }
         @if stats.agreement.pairs > 0 {
             p {
-                (grouped(stats.agreement.pairs)) " preference pairs: a clicked result beats an unclicked one above it."
+                (count(stats.agreement.pairs, "preference pair")) ": a clicked result beats an unclicked one above it."
                 @if stats.agreement.judged > 0 {
                     @let share = |n: usize| fixed(100.0 * n as f64 / stats.agreement.judged as f64, 1);
                     " Of the " (grouped(stats.agreement.judged)) " that are judged, judgments contradict " (share(stats.agreement.contradicted)) " %."
@@ -66,7 +66,7 @@ pub fn sections(stats: &DatasetStats) -> Markup {
             }
         }
         @if stats.unread.queries + stats.unread.documents > 0 {
-            p.small { (grouped(stats.unread.queries)) " queries and " (grouped(stats.unread.documents)) " documents analyse to nothing." }
+            p.small { "Without a term after analysis: " (count(stats.unread.queries, "query")) " and " (count(stats.unread.documents, "document")) "." }
         }
     }
 }

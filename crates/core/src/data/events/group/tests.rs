@@ -3,7 +3,11 @@ use super::*;
 /// User, page, seconds, rank, clicked, document; all for the query "q".
 type Line = (&'static str, &'static str, i64, u32, bool, &'static str);
 
-fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>, DroppedEvents) {
+fn grouped(
+    lines: &[Line],
+    columns: LogColumns,
+    rules: &EventRules,
+) -> (Vec<QueryLog>, DroppedEvents) {
     let dir = tempfile::tempdir().unwrap();
     let mut sorter = Sorter::new(dir.path(), 1 << 20).unwrap();
     let mut record = Vec::new();
@@ -17,15 +21,20 @@ fn grouped(lines: &[Line], offers: Offers, rules: &EventRules) -> (Vec<QueryLog>
     let mut logs = Vec::new();
     let run = Run::silent();
     let sorted = sorter.finish(&run).unwrap();
-    let dropped = group(sorted, offers, rules, &HashSet::new(), &run, |log| {
+    let dropped = group(sorted, columns, rules, &HashSet::new(), &run, |log| {
         logs.push(log);
         Ok(())
     });
     (logs, dropped.unwrap())
 }
 
-const ALL: Offers =
-    Offers { times: true, dated: false, users: true, ranks: true, impressions: true };
+const ALL: LogColumns = LogColumns {
+    times: true,
+    times_have_dates: false,
+    users: true,
+    ranks: true,
+    impressions: true,
+};
 
 #[test]
 fn the_events_of_one_page_are_one_list() {
@@ -56,16 +65,16 @@ fn a_page_of_its_own_keeps_events_together_and_apart() {
         ("", "p2", 0, 0, false, "a"),
         ("", "p1", 9 + 2 * MAX_GAP, 0, true, "b"),
     ];
-    let offers = Offers { users: false, ranks: false, ..ALL };
-    let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
+    let columns = LogColumns { users: false, ranks: false, ..ALL };
+    let lists = &grouped(&lines, columns, &EventRules::default()).0[0].lists;
     let late = 9 + 2 * MAX_GAP;
     let both = vec![(0, 0, false), (1, 0, true)];
     assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (late, 1, both)]);
     // Without users and pages, what was shown in one second was one page.
     let lines =
         lines.map(|(user, _, seconds, rank, clicked, doc)| (user, "", seconds, rank, clicked, doc));
-    let offers = Offers { ..offers };
-    let lists = &grouped(&lines, offers, &EventRules::default()).0[0].lists;
+    let columns = LogColumns { ..columns };
+    let lists = &grouped(&lines, columns, &EventRules::default()).0[0].lists;
     assert_eq!(*lists, [(0, 1, vec![(0, 0, false)]), (9 + 2 * MAX_GAP, 1, vec![(1, 0, true)])]);
 }
 
@@ -74,19 +83,19 @@ fn repetitions_robots_and_rare_queries_are_left_out_and_counted() {
     let click = |user, seconds, doc| (user, "", seconds, 0, true, doc);
     let lines =
         [click("ann", 1, "a"), click("ann", 1, "a"), click("ann", 2, "a"), click("bob", 1, "a")];
-    let offers = Offers { impressions: false, ..ALL };
+    let columns = LogColumns { impressions: false, ..ALL };
     let rules = EventRules { max_per_user: Some(1), min_users: Some(2), ..EventRules::default() };
-    let (logs, dropped) = grouped(&lines, offers, &rules);
+    let (logs, dropped) = grouped(&lines, columns, &rules);
     assert_eq!(logs[0].clicks, [(0, 1, 2)]);
     assert_eq!((dropped.repeated, dropped.beyond_cap), (1, 1));
     let rules = EventRules { min_users: Some(3), ..EventRules::default() };
-    let (logs, dropped) = grouped(&lines, offers, &rules);
+    let (logs, dropped) = grouped(&lines, columns, &rules);
     assert!(logs.is_empty());
     assert_eq!((dropped.rare_queries, dropped.of_rare_queries), (1, 3));
     // Nobody in particular is not one user, and may do the same thing twice.
     let lines = [click("", 1, "a"), click("", 1, "a")];
     let rules = EventRules { max_per_user: Some(1), ..EventRules::default() };
-    let (logs, _) = grouped(&lines, offers, &rules);
+    let (logs, _) = grouped(&lines, columns, &rules);
     assert_eq!(logs[0].clicks, [(0, 1, 2)]);
 }
 
@@ -131,8 +140,9 @@ fn a_large_query_comes_in_pieces_and_keeps_its_caps_and_pages() {
 #[test]
 fn without_ranks_a_page_has_no_order() {
     let line = |doc, clicked| ("ann", "", 0, 0, clicked, doc);
-    let offers = Offers { ranks: false, ..ALL };
+    let columns = LogColumns { ranks: false, ..ALL };
     let rules = EventRules::default();
-    let (logs, _) = grouped(&[line("c", true), line("a", false), line("b", false)], offers, &rules);
+    let (logs, _) =
+        grouped(&[line("c", true), line("a", false), line("b", false)], columns, &rules);
     assert_eq!(logs[0].lists, [(0, 1, vec![(0, 0, false), (1, 0, false), (2, 0, true)])]);
 }

@@ -3,7 +3,7 @@
 use super::fit::TrainingQuery;
 use super::*;
 use crate::Run;
-use crate::eval::diversity::{DiversityMeasure, Intents, diverse_order};
+use crate::eval::diversity::{DiversityMeasure, JudgedSubtopics, diverse_order};
 use crate::oracle::same_at_any_thread_count;
 use crate::random::Random;
 use crate::rank::diversify::{JudgedCandidates, Mmr, Similarities, mean};
@@ -36,8 +36,8 @@ fn query(n: usize, n_subtopics: u64, random: &mut Random) -> JudgedCandidates {
         })
         .collect();
     let similarities = Similarities::new(n).with_given(noise).with_given(telling);
-    let intents = Intents::new(subtopics.clone());
-    JudgedCandidates { candidates: Candidates::new(relevance, similarities), subtopics, intents }
+    let judged = JudgedSubtopics::new(subtopics.clone());
+    JudgedCandidates { candidates: Candidates::new(relevance, similarities), subtopics, judged }
 }
 
 fn queries(n_queries: usize, seed: u64) -> Vec<JudgedCandidates> {

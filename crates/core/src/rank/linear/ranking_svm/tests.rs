@@ -136,7 +136,7 @@ fn twenty_thousand_rows_of_as_many_grades() {
 #[test]
 fn what_cannot_be_learnt_is_said() {
     let fit = |table: &FeatureTable| RankingSvm::default().fit(&silent(table, None));
-    // One row a query, or equal grades: no pairs.
+    // One row per query, or equal grades: no pairs.
     for rows in [&[("a", 0.0), ("b", 1.0)][..], &[("a", 1.0), ("a", 1.0)]] {
         let error = fit(&fixture::graded(rows)).unwrap_err().to_string();
         assert!(error.contains("different grade"), "{error}");

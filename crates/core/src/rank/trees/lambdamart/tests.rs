@@ -86,7 +86,7 @@ proptest! {
             let mut sorted = grades.clone();
             sorted.sort_by(|a, b| b.total_cmp(a));
             let terms = (1..).zip(sorted).take(depth);
-            terms.map(|(rank, grade)| (f64::from(grade).exp2() - 1.0) * variant.discount.of(rank)).sum::<f64>()
+            terms.map(|(rank, grade)| (f64::from(grade).exp2() - 1.0) * variant.discount.factor(rank)).sum::<f64>()
         };
         let (measure, factor) = match map {
             true => (Measure::Ap { k: None }, 1.0),

@@ -1,16 +1,17 @@
-//! Runs: `qid Q0 docno rank score tag`, further fields are ignored.
+//! Parses the lines of a run: `qid Q0 docno rank score tag`; further fields are ignored. The rankings
+//! made of them are in `eval/trec/trec_run.rs`.
 
 use super::query_lines::{QueryLines, Span};
 use super::trec_lines::{Fields, ParsedLine, Problem, TrecFormat};
 
-/// The lines of a run.
-pub(crate) struct Results;
+/// The line format of runs.
+pub(crate) struct RunFormat;
 
 const FIELDS: Problem =
     Problem { why: "fewer than six fields", expected: "six fields: qid Q0 docno rank score tag" };
 const SCORE: Problem = Problem { why: "no score", expected: "a finite number as the score" };
 
-impl TrecFormat for Results {
+impl TrecFormat for RunFormat {
     type Value = f64;
 
     const SHAPE: &'static str =
@@ -26,7 +27,7 @@ impl TrecFormat for Results {
     }
 }
 
-impl Results {
+impl RunFormat {
     /// The run's name, from the last column of the last line.
     pub(crate) fn tag<'t>(text: &'t str, lines: &QueryLines<f64>) -> &'t str {
         lines.last().map_or("", |doc: Span| {

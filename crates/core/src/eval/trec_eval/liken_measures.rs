@@ -6,7 +6,7 @@ use crate::eval::{Measure, Variant};
 
 /// The value of `measure` for one query; `None` leaves the query out of the mean. Equal scores are
 /// ordered by id, descending, in every variant: a run's file has no other order.
-pub(super) fn own(
+pub(super) fn query_value(
     measure: Measure,
     variant: &Variant,
     ranked: Option<Ranked<'_>>,
