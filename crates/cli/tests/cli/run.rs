@@ -154,7 +154,7 @@ fn an_interrupt_while_waiting_for_queries_ends_at_once() {
     let id = child.id().to_string();
     // The program handles interrupts (signal 2) before it reads anything.
     let handles = || {
-        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
         u64::from_str_radix(caught, 16).unwrap() & 0b10 != 0
     };

@@ -37,7 +37,7 @@ pub trait Method: Debug + Send + Sync {
         true
     }
 
-    /// Whether it weights clicks, so that how they were weighted matters ([`Counts::evidence`]).
+    /// Whether it weights clicks, so that how they were weighted matters ([`Counts::evidence`](crate::features::StoredCounts::evidence)).
     fn weighs_clicks(&self) -> bool {
         true
     }
@@ -62,12 +62,12 @@ pub trait Method: Debug + Send + Sync {
         false
     }
 
-    /// Whether it needs the positions of words ([`Counts::positions`]).
+    /// Whether it needs the positions of words ([`Counts::positions`](crate::features::StoredCounts::positions)).
     fn needs_positions(&self) -> bool {
         false
     }
 
-    /// The field with the class of a document, if it learns by class ([`Counts::classes`]).
+    /// The field with the class of a document, if it learns by class ([`Counts::classes`](crate::features::StoredCounts::classes)).
     fn class_field(&self) -> Option<&str> {
         None
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -232,7 +232,8 @@ fn verify(path: &Path, entry: &FileEntry) -> Result<()> {
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(io::Error::from);
-    text.and_then(|text| fs::write(path, text + "\n")).map_err(Error::io("write", path))
+    let write = |text: String| File::create(path)?.write_all((text + "\n").as_bytes());
+    text.and_then(write).map_err(Error::io("write", path))
 }
 
 fn read_json<V: DeserializeOwned>(path: &Path) -> Result<V> {

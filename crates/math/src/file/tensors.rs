@@ -14,10 +14,13 @@ use safetensors::{Dtype, SafeTensors};
 use crate::sparse::Csr;
 use crate::{Error, Result};
 
+/// Type, shape and bytes of an array.
+type Array<'a> = (Dtype, Vec<usize>, Cow<'a, [u8]>);
+
 /// Collects named arrays and writes them as one file.
 #[derive(Default)]
 pub struct TensorsWriter<'a> {
-    tensors: BTreeMap<String, (Dtype, Vec<usize>, Cow<'a, [u8]>)>,
+    tensors: BTreeMap<String, Array<'a>>,
 }
 
 impl<'a> TensorsWriter<'a> {

@@ -239,11 +239,11 @@ impl Matcher for Indexed {
             tensors.array("identity", &[1], std::slice::from_ref(&self.identity.weight));
         }
         match &self.part {
-            Learnt::Latent(latent) => return latent.save_state(tensors),
-            Learnt::Diagonal(weights) => tensors.array("diagonal", &[weights.len()], weights),
-            Learnt::Full(cells) => tensors.csr("cells", cells),
-            Learnt::Hashed(weights) => tensors.array("hashed", &[weights.len()], weights),
-        };
+            Learnt::Latent(latent) => latent.save_state(tensors),
+            Learnt::Diagonal(weights) => _ = tensors.array("diagonal", &[weights.len()], weights),
+            Learnt::Full(cells) => _ = tensors.csr("cells", cells),
+            Learnt::Hashed(weights) => _ = tensors.array("hashed", &[weights.len()], weights),
+        }
     }
 
     fn with_documents(&self, counts: &Counts, _: usize) -> Result<Option<Box<dyn Matcher>>> {

@@ -103,7 +103,7 @@ impl CompareParams {
         self.systems.iter().any(|system| system.model().is_none())
     }
 
-    /// Reads the parameters; without systems, all models are compared, up to [`MOST_SYSTEMS`].
+    /// Reads the parameters; without systems, all models are compared, up to `MOST_SYSTEMS`.
     pub fn of(asked: &PageParams, all: &[System]) -> Result<Self, Problem> {
         let mut systems: Vec<System> = Vec::new();
         for key in asked.each("runs") {

@@ -36,7 +36,6 @@ fn near(
         query: given("query"),
         id: given("id"),
         k: Some(NEAR),
-        ..SimilarRequest::default()
     };
     let headings = match kind {
         "word" => ["words of queries", "words of documents"],
