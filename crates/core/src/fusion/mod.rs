@@ -34,6 +34,7 @@ pub use rerank::rerank;
 pub use tune::{TunedWeights, tune};
 
 use crate::eval::trec::{Ranked, TrecRun};
+use crate::matchers::RRF_K;
 use crate::ranking::unsigned_zero;
 use crate::{Error, Result};
 
@@ -73,7 +74,7 @@ impl Default for RunFusion {
         RunFusion {
             method: FusionMethod::Rrf,
             normalise: Normalise::MinMax,
-            rank_constant: 60.0,
+            rank_constant: RRF_K.into(),
             weights: None,
         }
     }

@@ -23,7 +23,7 @@ pub enum MixKind {
 /// The prefix of a mix by ranks.
 const RRF: &str = "rrf:";
 /// The constant of reciprocal rank fusion, which damps the first ranks.
-const RRF_K: f32 = 60.0;
+pub const RRF_K: f32 = 60.0;
 
 /// A mix as a user writes it: `pls+bm25`, `0.8*pls+0.2*bm25`, `rrf:pls+bm25`, or just `bm25`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
