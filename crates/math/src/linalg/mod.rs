@@ -6,6 +6,7 @@
 
 mod chebyshev;
 mod columns;
+mod fixed_point;
 mod normals;
 mod operator;
 mod orthonormal;
@@ -22,6 +23,7 @@ pub use crate::dense::{
     BlockMut, BlockRef, Buffer, Dense, PANEL, PanelRow, cosine, dot, dot_f64, scale_to,
 };
 pub use columns::scale_columns;
+pub use fixed_point::FixedPointSum;
 pub use operator::{Centring, Operator, ProductForm, Scratch, Shape, Side};
 pub use orthonormal::{gram, gram_of, n_groups, orthonormalise, orthonormalise_in, rotate};
 pub use packed::{Packed, packed_bytes};

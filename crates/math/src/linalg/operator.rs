@@ -318,6 +318,29 @@ impl Operator {
         }
     }
 
+    /// A bound on |C|·b (or |Cᵀ|·b for `Side::Y`), from the absolute values of the factors and of the
+    /// centring; `b` is not negative.
+    ///
+    /// # Panics
+    /// If `b` has not one entry per feature of the other side.
+    pub fn magnitudes(&self, side: Side, b: &[f64]) -> Vec<f64> {
+        let mut bound = match &self.matrices {
+            Matrices::Explicit(c) => c[side as usize].matrix().abs_times_vector(b),
+            Matrices::Factors(factors) => {
+                let [f1, f2, f3] = &factors[side as usize];
+                let inner = f1.matrix().abs_times_vector(b);
+                f3.matrix().abs_times_vector(&f2.matrix().abs_times_vector(&inner))
+            }
+        };
+        if let Some(correction) = &self.correction {
+            let right = correction.right(side).iter().zip(b);
+            let projection: f64 = right.map(|(right, b)| right.abs() * b).sum();
+            let left = correction.left(side).iter();
+            bound.iter_mut().zip(left).for_each(|(sum, left)| *sum += left.abs() * projection);
+        }
+        bound
+    }
+
     /// The number of features of a side.
     pub fn d(&self, side: Side) -> usize {
         match side {
@@ -457,6 +480,34 @@ mod tests {
                 let gaussian = |n, seed| Naive::of_dense(&Dense::gaussian(n, width, seed));
                 c.times(&gaussian(c.n_cols, 1)).assert_close(&right, 1e-4 * size);
                 c.transpose().times(&gaussian(c.n_rows, 2)).assert_close(&left, 1e-4 * size);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn magnitudes_bound_every_product(
+            (x, r, y) in sparse_triple(), positive in any::<bool>(),
+        ) {
+            let abs = |csr: Csr| csr.map(|_, _, value| value.abs()).unwrap();
+            let (x, r, y) = if positive { (abs(x), abs(r), abs(y)) } else { (x, r, y) };
+            for centring in ALL {
+                let Ok(operator) = Operator::new(x.clone(), r.clone(), y.clone(), centring) else {
+                    continue;
+                };
+                let c = explicit(&x, &r, &y, centring);
+                for (side, c) in [(Side::X, c.clone()), (Side::Y, c.transpose())] {
+                    let b: Vec<f64> = (0..c.n_cols).map(|v| 0.5 + v as f64).collect();
+                    let bounds = operator.magnitudes(side, &b);
+                    for (i, bound) in bounds.into_iter().enumerate() {
+                        let exact: f64 = (0..c.n_cols).map(|j| c.get(i, j).abs() * b[j]).sum();
+                        let error = 1e-4 * (1.0 + exact + operator.correction_norm());
+                        prop_assert!(bound >= exact - error, "{bound} < {exact}");
+                        if positive && centring == Centring::None {
+                            prop_assert!(bound <= exact + error, "{bound} > {exact}");
+                        }
+                    }
+                }
             }
         }
     }

@@ -11,5 +11,5 @@ const SEGMENT: usize = 512;
 
 pub use csr::{Csr, Row, RowBlock};
 pub use panel::{TaskedCsr, times_panel};
-pub use product::{check_shapes, csr_times_dense, explicit_c, finite_c, row_times_block};
+pub use product::{RowSum, check_shapes, csr_times_dense, explicit_c, finite_c, row_times_block};
 pub use product::{nnz_of_product3, nnz_of_product3_up_to};

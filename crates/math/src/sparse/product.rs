@@ -83,11 +83,23 @@ impl Csr {
     /// # Panics
     /// If the vector's length is not the number of columns.
     pub fn times_vector(&self, vector: &[f64]) -> Vec<f64> {
+        self.mapped_times_vector(vector, |value| value)
+    }
+
+    /// The product of the absolute values with a vector, in f64.
+    ///
+    /// # Panics
+    /// If the vector's length is not the number of columns.
+    pub fn abs_times_vector(&self, vector: &[f64]) -> Vec<f64> {
+        self.mapped_times_vector(vector, f64::abs)
+    }
+
+    fn mapped_times_vector(&self, vector: &[f64], f: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
         assert_eq!(vector.len(), self.n_cols(), "a vector with one entry per column");
         (0..self.n_rows())
             .into_par_iter()
             .with_min_len(ROWS_PER_TASK)
-            .map(|i| self.row(i).iter().map(|(j, a)| f64::from(a) * vector[j as usize]).sum())
+            .map(|i| self.row(i).iter().map(|(j, a)| f(f64::from(a)) * vector[j as usize]).sum())
             .collect()
     }
 }
@@ -155,13 +167,15 @@ fn rows_of_c(x_t: &Csr, r: &Csr, y: &Csr) -> Vec<RowBlock> {
     (0..n_blocks)
         .into_par_iter()
         .map_init(
-            || (Accumulator::new(r.n_cols()), Accumulator::new(y.n_cols())),
+            || (RowSum::new(r.n_cols()), RowSum::new(y.n_cols())),
             |(docs, features), block| {
                 let mut rows = RowBlock::default();
                 let first = block * rows_per_block;
                 for u in first..(first + rows_per_block).min(x_t.n_rows()) {
-                    docs.set_to_combination(x_t.row(u).iter().map(|(i, a)| (i, f64::from(a))), r);
-                    features.set_to_combination(docs.entries(), y);
+                    docs.set(x_t.row(u).iter().map(|(i, a)| (i, f64::from(a))), r);
+                    docs.sort();
+                    features.set(docs.entries(), y);
+                    features.sort();
                     rows.push(features.entries().map(|(v, sum)| (v, sum as f32)));
                 }
                 rows
@@ -229,19 +243,22 @@ impl Marker {
     }
 }
 
-/// A sparse row with a dense accumulator.
-struct Accumulator {
+/// A weighted sum of sparse rows, with a place for every column. It is emptied in the time that its
+/// entries take, so that one serves many sums.
+pub struct RowSum {
     columns: Marker,
     sums: Vec<f64>,
 }
 
-impl Accumulator {
-    fn new(n_cols: usize) -> Self {
-        Accumulator { columns: Marker::new(n_cols), sums: vec![0.0; n_cols] }
+impl RowSum {
+    /// An empty sum over `n_cols` columns.
+    pub fn new(n_cols: usize) -> Self {
+        RowSum { columns: Marker::new(n_cols), sums: vec![0.0; n_cols] }
     }
 
-    /// Sets the row to Σ factor·(row of `matrix`), its columns sorted.
-    fn set_to_combination(&mut self, factors: impl Iterator<Item = (u32, f64)>, matrix: &Csr) {
+    /// Sets the sum to Σ factor·(row of `matrix`). Its entries are in the order in which their columns
+    /// occur first.
+    pub fn set(&mut self, factors: impl Iterator<Item = (u32, f64)>, matrix: &Csr) {
         for &column in &self.columns.found {
             self.sums[column as usize] = 0.0;
         }
@@ -252,11 +269,28 @@ impl Accumulator {
                 self.sums[column as usize] += factor * f64::from(value);
             }
         }
+    }
+
+    /// Sorts the entries by column.
+    pub fn sort(&mut self) {
         self.columns.found.sort_unstable();
     }
 
-    fn entries(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+    /// Multiplies every entry by the factor of its column.
+    pub fn scale(&mut self, factors: &[f32]) {
+        for &column in &self.columns.found {
+            self.sums[column as usize] *= f64::from(factors[column as usize]);
+        }
+    }
+
+    /// The entries: columns and sums.
+    pub fn entries(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.columns.found.iter().map(|&column| (column, self.sums[column as usize]))
+    }
+
+    /// The sum of every column.
+    pub fn sums(&self) -> &[f64] {
+        &self.sums
     }
 }
 

@@ -9,13 +9,14 @@ pub(crate) fn dense_bytes(shape: Shape, dim: usize) -> u64 {
 }
 
 /// Bytes that a half-sweep needs besides the maps: intermediate products, a panel of each side, the
-/// sums of rows, and the scaled first factor.
+/// sums and bounds of rows, and the scaled first factor.
 pub(crate) fn scratch_bytes(shape: Shape) -> u64 {
     let panel = |rows: usize| rows as u64 * PANEL as u64 * 4;
     let widest = shape.d_x.max(shape.d_y);
     panel(shape.n_queries + shape.n_docs)
         + panel(shape.d_x)
         + panel(shape.d_y)
-        + 32 * widest as u64
+        + 64 * widest as u64
+        + 8 * (shape.d_x + shape.d_y) as u64
         + 4 * shape.nnz_x.max(shape.nnz_y) as u64
 }

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use super::params::{Penalty, Rmls};
 use super::row;
 use crate::linalg::{
-    Buffer, Operator, PANEL, Packed, Panel, PanelRow, Panels, Scratch, Side, dot_f64, n_panels,
-    squared_norm,
+    Buffer, FixedPointSum, Operator, PANEL, Packed, Panel, PanelRow, Panels, Scratch, Side,
+    dot_f64, n_panels, squared_norm,
 };
 use crate::{Error, Result, Run};
 
@@ -21,17 +21,30 @@ use crate::{Error, Result, Run};
 const BLOCK: usize = 256;
 
 /// Sums over a row of Ω and over the row of the map made of it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct RowSums {
     /// Σ l² of the thresholded row.
-    squares: f64,
+    squares: FixedPointSum,
     /// Σ |l| of the thresholded row.
-    l1: f64,
+    l1: FixedPointSum,
     /// ⟨ω, l⟩, for penalties where no formula gives it.
     inner: f64,
     /// The largest |ω|.
     largest: f32,
     filled: u32,
+}
+
+impl RowSums {
+    /// No sums yet, of a row of `dim` entries whose norm is at most `bound`.
+    fn up_to(bound: f64, dim: usize) -> Self {
+        RowSums {
+            squares: FixedPointSum::up_to(bound * bound),
+            l1: FixedPointSum::up_to(bound * (dim as f64).sqrt()),
+            inner: 0.0,
+            largest: 0.0,
+            filled: 0,
+        }
+    }
 }
 
 /// Sums over the rows of a half-sweep.
@@ -58,15 +71,18 @@ pub(super) struct HalfSweeps<'a> {
     pub on_disk: Option<&'a Path>,
     /// Bytes that both maps together may take.
     pub placement: u64,
+    /// Largest norms of the rows of Ω of both sides, for rows of norm one on the other side.
+    pub bounds: [Vec<f64>; 2],
 }
 
 impl HalfSweeps<'_> {
-    /// Computes the map of `side` from `source`, the map of the other side. Reuses the panels of
-    /// `old`, the previous map.
+    /// Computes the map of `side` from `source`, the map of the other side, whose rows have the norms
+    /// `norms`, or at most θ. Reuses the panels of `old`, the previous map.
     pub fn half_sweep(
         &mut self,
         side: Side,
         source: &Panels,
+        norms: Option<&[f64]>,
         old: Panels,
         run: &Run<'_>,
     ) -> Result<(Panels, Sums)> {
@@ -75,8 +91,14 @@ impl HalfSweeps<'_> {
         let first = self.operator.scaled(side, source.scale());
         let rule = Rule::of(params, side);
         let free = params.penalty == Penalty::None;
-        let mut squares = vec![0.0f64; if free { n_rows } else { 0 }];
-        let mut rows = vec![RowSums::default(); if free { 0 } else { n_rows }];
+        let bounds = self.row_bounds(side, norms);
+        let (mut squares, mut rows) = (Vec::new(), Vec::new());
+        if free {
+            squares.extend(bounds.iter().map(|bound| FixedPointSum::up_to(bound * bound)));
+        } else {
+            rows.extend(bounds.iter().map(|&bound| RowSums::up_to(bound, dim)));
+        }
+        drop(bounds);
         let mut made = Panels::new(n_rows, dim);
         let mut old = old.into_panels();
         let (mut placement, mut spare) = (source.scratch_panel()?, None);
@@ -90,8 +112,8 @@ impl HalfSweeps<'_> {
             let scratch = &mut self.scratch;
             // Without a penalty the loop is memory-bound, so it computes only the squares.
             if free {
-                let sum = |_, w: &mut PanelRow, out: &mut PanelRow, squares: &mut f64| {
-                    *squares += squared_norm(w);
+                let sum = |_, w: &mut PanelRow, out: &mut PanelRow, squares: &mut FixedPointSum| {
+                    squares.add(squared_norm(w));
                     *out = *w;
                 };
                 self.operator.times_panel(&first, b, scratch, &mut out, &mut squares, sum);
@@ -110,11 +132,27 @@ impl HalfSweeps<'_> {
         // The norm is at least the largest entry, and all of a row is filled or none.
         rows.extend(squares.into_iter().map(|squares| RowSums {
             squares,
-            largest: squares.sqrt() as f32,
-            filled: if squares > 0.0 { dim as u32 } else { 0 },
-            ..RowSums::default()
+            largest: squares.value().sqrt() as f32,
+            filled: if squares.value() > 0.0 { dim as u32 } else { 0 },
+            ..RowSums::up_to(0.0, dim)
         }));
         finish(made, &rule, rows)
+    }
+
+    /// Bounds on the norms of the rows of Ω: the sum of the other side's norms, weighted by |C|.
+    fn row_bounds(&mut self, side: Side, norms: Option<&[f64]>) -> Vec<f64> {
+        if let Some(norms) = norms {
+            return self.operator.magnitudes(side, norms);
+        }
+        let theta = match side {
+            Side::X => self.params.theta_y,
+            Side::Y => self.params.theta_x,
+        };
+        let bounds = &mut self.bounds[side as usize];
+        if bounds.is_empty() {
+            *bounds = self.operator.magnitudes(side, &vec![1.0; self.operator.d(side.other())]);
+        }
+        bounds.iter().map(|bound| theta * bound).collect()
     }
 
     /// Makes the rows of a start satisfy the penalty and have their norm.
@@ -125,7 +163,8 @@ impl HalfSweeps<'_> {
         let params = if self.params.penalty == Penalty::Absolute { &free } else { self.params };
         let rule = Rule::of(params, side);
         let mut made = start;
-        let mut rows = vec![RowSums::default(); made.n_rows()];
+        // Rows of orthonormal columns are no longer than one.
+        let mut rows = vec![RowSums::up_to(1.0, made.n_cols()); made.n_rows()];
         for panel in made.panels_mut() {
             if let Panel::Dense(values) = panel {
                 for_each_row(values, &mut rows, |lane, row| rule.panel(lane, row));
@@ -204,7 +243,7 @@ impl Rule {
         row.largest = largest;
         match self.penalty {
             Penalty::None => {
-                row.squares += squared_norm(omega);
+                row.squares.add(squared_norm(omega));
                 row.filled += omega.iter().map(|&w| u32::from(w != 0.0)).sum::<u32>();
             }
             Penalty::Bound => {}
@@ -221,11 +260,14 @@ impl Rule {
     }
 
     fn add(&self, thresholded: &[f32], row: &mut RowSums) {
+        let (mut squares, mut l1) = (0.0, 0.0);
         for &l in thresholded {
-            row.squares += f64::from(l) * f64::from(l);
-            row.l1 += f64::from(l.abs());
+            squares += f64::from(l) * f64::from(l);
+            l1 += f64::from(l.abs());
             row.filled += u32::from(l != 0.0);
         }
+        row.squares.add(squares);
+        row.l1.add(l1);
     }
 
     fn threshold_of(&self, row: &RowSums) -> f32 {
@@ -239,8 +281,10 @@ impl Rule {
     fn scale(&self, row: &RowSums) -> f32 {
         match self.penalty {
             Penalty::Bound => 1.0,
-            _ if row.squares > 0.0 => (self.theta / row.squares.sqrt()) as f32,
-            _ => 0.0,
+            _ => match row.squares.value() {
+                squares if squares > 0.0 => (self.theta / squares.sqrt()) as f32,
+                _ => 0.0,
+            },
         }
     }
 
@@ -249,15 +293,16 @@ impl Rule {
         let mut sums = Sums::default();
         for row in rows {
             let threshold = f64::from(self.threshold_of(row));
-            sums.broken |= !(row.squares + row.inner).is_finite() || !row.largest.is_finite();
+            let (squares, l1) = (row.squares.value(), row.l1.value());
+            sums.broken |= !(squares + row.inner).is_finite() || !row.largest.is_finite();
             sums.largest = sums.largest.max(f64::from(row.largest));
             if self.penalty == Penalty::Bound {
                 sums.inner += row.inner;
-            } else if row.squares > 0.0 {
+            } else if squares > 0.0 {
                 // With S = S_t(ω): ⟨ω, S⟩ = ‖S‖² + t·|S|₁.
-                let scale = self.theta / row.squares.sqrt();
-                sums.inner += scale * (row.squares + threshold * row.l1);
-                sums.penalty += threshold * scale * row.l1;
+                let scale = self.theta / squares.sqrt();
+                sums.inner += scale * (squares + threshold * l1);
+                sums.penalty += threshold * scale * l1;
             }
             sums.filled += u64::from(row.filled);
         }
@@ -346,7 +391,7 @@ fn bound(made: &mut Panels, rule: &Rule, rows: &mut [RowSums]) {
             l.copy_from_slice(&omega);
             row::bounded(&mut l, rule.lambda, rule.theta as f32, &mut scratch);
             row.inner = dot_f64(&omega, &l);
-            rule.add(&l, row);
+            row.filled = l.iter().map(|&l| u32::from(l != 0.0)).sum();
             for (panel, part) in panels.iter_mut().zip(l.chunks(PANEL)) {
                 panel[k][..part.len()].copy_from_slice(part);
             }
