@@ -4,7 +4,12 @@
 //! dim = { min = 50, max = 800, log = true, int = true }
 //! response = ["log", "raw"]
 //! features.doc_clicks = [0.0, 0.3, 1.0]
+//! penalty = ["none", "relative"]
+//! rho_x = { values = [0.1, 0.3], when = { penalty = "relative" } }
 //! ```
+//! A key with `when` varies only where another key of the space has that value; elsewhere it keeps its
+//! default.
+//!
 //! Keys are kept in the order in which it is cheapest to vary them: those that change the counts
 //! come first and change least often, then those that change the features, then those of fits, then
 //! those of models that learn nothing.
@@ -38,6 +43,16 @@ pub enum Values {
 pub struct Space {
     /// Keys and their values.
     pub keys: Vec<(String, Values)>,
+    /// Conditions of keys that do not always vary.
+    conditions: Vec<Condition>,
+}
+
+/// A key varies only where another one has some value.
+#[derive(Debug, Clone, PartialEq)]
+struct Condition {
+    key: String,
+    on: String,
+    value: Value,
 }
 
 /// The largest grid.
@@ -48,31 +63,44 @@ impl Space {
     pub fn parse(text: &str, base: &Setting) -> Result<Space> {
         let table: Map<String, Value> = toml::from_str(text)
             .map_err(|error| Error::Setting { problem: format!("not TOML: {error}") })?;
-        let mut keys = Vec::new();
-        flatten(&table, "", &mut keys)?;
-        if keys.is_empty() {
+        let mut space = Space::default();
+        space.add(&table, "")?;
+        if space.keys.is_empty() {
             return Err(Error::Setting {
                 problem: "no key with values to try, such as dim = [100, 300]".into(),
             });
         }
-        Space::of(keys, base)
+        space.checked(base)
     }
 
     /// The space of `base` by default: those of its methods
     /// ([`Method::search_space`](crate::matchers::Method::search_space)).
     pub fn built_in(base: &Setting) -> Result<Space> {
-        let mut keys = Vec::new();
+        let mut space = Space::default();
         for (name, params) in &base.models {
             for (key, values) in params.search_space() {
                 let key = if base.models.len() > 1 { format!("{name}.{key}") } else { key.into() };
-                keys.extend(Space::parse(&format!("{key} = {values}"), base)?.keys);
+                let table = toml::from_str(&format!("{key} = {values}"))
+                    .map_err(|error| Error::Setting { problem: format!("{key}: {error}") })?;
+                space.add(&table, "")?;
             }
         }
-        Space::of(keys, base)
+        space.checked(base)
     }
 
-    fn of(mut keys: Vec<(String, Values)>, base: &Setting) -> Result<Space> {
-        for (key, values) in &keys {
+    /// The space in the order of its stages, if `base` takes all of it.
+    fn checked(mut self, base: &Setting) -> Result<Space> {
+        for Condition { key, on, value } in &self.conditions {
+            let values = self.keys.iter().find(|(known, _)| known == on).map(|(_, values)| values);
+            if !matches!(values, Some(Values::List(list)) if list.contains(value)) {
+                return Err(Error::Setting {
+                    problem: format!(
+                        "{key}: when = {{ {on} = {value} }}: expected a key of this space with {value} in its list"
+                    ),
+                });
+            }
+        }
+        for (key, values) in &self.keys {
             values.check(key)?;
             let probes = match values {
                 Values::List(list) => list.clone(),
@@ -91,11 +119,25 @@ impl Space {
                 return Err(Error::Setting { problem });
             }
         }
-        keys.sort_by_key(|(key, _)| stage(key, base));
-        Ok(Space { keys })
+        self.keys.sort_by_key(|(key, _)| stage(key, base));
+        Ok(self)
     }
 
-    /// Every combination, the first key varying slowest.
+    /// `setting` without the keys whose conditions it does not meet.
+    fn met(&self, mut setting: Vec<(String, Value)>) -> Vec<(String, Value)> {
+        let met: Vec<bool> = setting
+            .iter()
+            .map(|(key, _)| {
+                let mut conditions = self.conditions.iter().filter(|c| c.key == *key);
+                conditions.all(|c| setting.iter().any(|(k, v)| *k == c.on && *v == c.value))
+            })
+            .collect();
+        let mut met = met.into_iter();
+        setting.retain(|_| met.next().unwrap_or(true));
+        setting
+    }
+
+    /// Every combination, the first key varying slowest; some more than once if there are conditions.
     pub fn grid(&self) -> Result<Vec<Vec<(String, Value)>>> {
         let mut all = vec![Vec::new()];
         for (key, values) in &self.keys {
@@ -117,26 +159,79 @@ impl Space {
             };
             all = all.into_iter().flat_map(longer).collect();
         }
-        Ok(all)
+        Ok(all.into_iter().map(|setting| self.met(setting)).collect())
     }
 
     /// One setting of the space at random.
     pub fn draw(&self, random: &mut Random) -> Vec<(String, Value)> {
-        self.keys.iter().map(|(key, values)| (key.clone(), values.draw(random))).collect()
+        self.met(self.keys.iter().map(|(key, values)| (key.clone(), values.draw(random))).collect())
     }
 
     /// The space as JSON, for the journal.
     pub fn to_json(&self) -> Value {
         let entry = |(key, values): &(String, Values)| {
-            let values = match values {
+            let mut values = match values {
                 Values::List(list) => Value::Array(list.clone()),
                 Values::Range { min, max, log, int } => {
                     json!({ "min": min, "max": max, "log": log, "int": int })
                 }
             };
+            let conditions = self.conditions.iter().filter(|c| c.key == *key);
+            let when: Map<String, Value> =
+                conditions.map(|c| (c.on.clone(), c.value.clone())).collect();
+            if !when.is_empty() {
+                values = json!({ "values": values, "when": when });
+            }
             (key.clone(), values)
         };
         Value::Object(self.keys.iter().map(entry).collect())
+    }
+
+    /// Adds the keys of `table`. Tables become dotted keys; one with numbers `min` and `max` is a range,
+    /// and one with `values` a list.
+    fn add(&mut self, table: &Map<String, Value>, prefix: &str) -> Result<()> {
+        for (name, value) in table {
+            let key = format!("{prefix}{name}");
+            let is_range = value["min"].is_number() && value["max"].is_number();
+            let values = match value {
+                Value::Array(list) => Values::List(list.clone()),
+                Value::Object(inner) if is_range || value["values"].is_array() => {
+                    let mut inner = inner.clone();
+                    self.add_conditions(&key, prefix, inner.remove("when"))?;
+                    match inner.remove("values") {
+                        Some(Value::Array(list)) if inner.is_empty() => Values::List(list),
+                        _ => range(&key, &inner)?,
+                    }
+                }
+                Value::Object(inner) => {
+                    self.add(inner, &format!("{key}."))?;
+                    continue;
+                }
+                single => Values::List(vec![single.clone()]),
+            };
+            self.keys.push((key, values));
+        }
+        Ok(())
+    }
+
+    fn add_conditions(&mut self, key: &str, prefix: &str, when: Option<Value>) -> Result<()> {
+        match when {
+            None => Ok(()),
+            Some(Value::Object(table)) if !table.is_empty() => {
+                let condition = |(on, value): (&String, &Value)| Condition {
+                    key: key.to_owned(),
+                    on: format!("{prefix}{on}"),
+                    value: value.clone(),
+                };
+                self.conditions.extend(table.iter().map(condition));
+                Ok(())
+            }
+            Some(other) => Err(Error::Setting {
+                problem: format!(
+                    "{key}: when = {other}: expected a table, when = {{ key = value }}"
+                ),
+            }),
+        }
     }
 
     /// Whether values of this key are drawn on a logarithmic scale.
@@ -191,30 +286,6 @@ fn written(value: f64, int: bool) -> Value {
 /// More digits are noise, and hard to read and to type.
 fn three_digits(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
-}
-
-/// Tables become dotted keys; one with numbers `min` and `max` is a range.
-fn flatten(
-    table: &Map<String, Value>,
-    prefix: &str,
-    keys: &mut Vec<(String, Values)>,
-) -> Result<()> {
-    for (name, value) in table {
-        let key = format!("{prefix}{name}");
-        let values = match value {
-            Value::Array(list) => Values::List(list.clone()),
-            Value::Object(inner) if value["min"].is_number() && value["max"].is_number() => {
-                range(&key, inner)?
-            }
-            Value::Object(inner) => {
-                flatten(inner, &format!("{key}."), keys)?;
-                continue;
-            }
-            single => Values::List(vec![single.clone()]),
-        };
-        keys.push((key, values));
-    }
-    Ok(())
 }
 
 fn range(key: &str, table: &Map<String, Value>) -> Result<Values> {

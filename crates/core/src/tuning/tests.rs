@@ -175,6 +175,12 @@ fn a_space_takes_lists_and_ranges_of_keys_that_exist() {
         ("dim = { min = 1, max = 3, step = 1 }", "dim: step"),
         ("dim = { min = 1, max = 3, int = 1 }", "dim: int"),
         ("dim.x = [1]", "dim.x = 1"),
+        (
+            "rho_x = { values = [0.1], when = { penalty = \"relative\" } }",
+            "expected a key of this space",
+        ),
+        ("rho_x = { values = [0.1], when = 3 }", "rho_x: when = 3: expected a table"),
+        ("rho_x = { values = [0.1], min = 1 }", "rho_x: min"),
         ("bm25.k1 = [1]", "unknown field `bm25`"),
     ] {
         let error = Space::parse(text, &base).unwrap_err().to_string();
@@ -184,6 +190,26 @@ fn a_space_takes_lists_and_ranges_of_keys_that_exist() {
     let (_, mix) = method_base("rmls+bm25", None);
     let error = Space::parse("dim = [3]", &mix).unwrap_err().to_string();
     assert!(error.contains("rmls.dim"), "{error}");
+}
+
+#[test]
+fn a_key_varies_where_its_condition_is_met() {
+    for (method, prefix) in [("rmls", ""), ("rmls+bm25", "rmls.")] {
+        let (_, base) = method_base(method, None);
+        let text = format!(
+            "{prefix}penalty = [\"none\", \"relative\"]\n\
+             {prefix}rho_x = {{ values = [0.2, 0.3], when = {{ penalty = \"relative\" }} }}\n"
+        );
+        let space = Space::parse(&text, &base).unwrap();
+        for setting in space.grid().unwrap() {
+            assert_eq!(setting.len(), if setting[0].1 == "none" { 1 } else { 2 }, "{setting:?}");
+            base.with(&setting).unwrap().check().unwrap();
+        }
+        let drawn: Vec<usize> =
+            (0..20).map(|stream| space.draw(&mut Random::new(1, stream)).len()).collect();
+        assert!(drawn.contains(&1) && drawn.contains(&2));
+        assert!(space.to_json().to_string().contains("\"when\""));
+    }
 }
 
 #[test]
