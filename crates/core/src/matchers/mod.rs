@@ -1,6 +1,7 @@
 //! One file per matching method, and what they share: the traits of parameters and fitted matchers
 //! (`method.rs`), the closed set of methods (`params.rs`) and the model folder (`model.rs`).
 
+mod association;
 mod bilinear;
 mod bilinear_matcher;
 mod bltm;
@@ -55,6 +56,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub use association::{Association, Depth};
 pub use bilinear::Bilinear;
 pub use bltm::Bltm;
 pub use bm25::{Bm25, Bm25Field};
@@ -83,7 +85,7 @@ pub use planning::{plan_all, plan_parts};
 pub use pls::{Pls, PlsReport};
 pub use ridge::{QueryFeatures, Ridge, RidgeReport};
 pub use rm3::Rm3;
-pub use rmls::{Penalty, Rmls, RmlsReport, RmlsStep, Start};
+pub use rmls::{Origin, Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use space::{USUAL_SPACE, Varied};
 pub use square::{Square, SquareReport};
 pub use ssi::{Form, Negative, Ssi};

@@ -2,9 +2,10 @@
 //! command line, TOML files and help texts derive.
 
 use super::{
-    Bltm, Bm25, Clicked, Cnmf, Crlsi, Dependence, Expansion, Feedback, FitReport, Fitting, Gnmf,
-    Grlsi, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge, Rlsi, Rm3,
-    Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, ValidationScorer, Vpcg, Vsm, Walk,
+    Association, Bltm, Bm25, Clicked, Cnmf, Crlsi, Dependence, Expansion, Feedback, FitReport,
+    Fitting, Gnmf, Grlsi, Knn, Lda, Lm, LsiDt, LsiQd, Matcher, Method, Mpls, Nmf, Pls, Plsi, Ridge,
+    Rlsi, Rm3, Rmls, Smoothing, Square, Ssi, SvdFeature, Translation, ValidationScorer, Vpcg, Vsm,
+    Walk,
 };
 use crate::features::{Counts, Preparation};
 use crate::params::{Named, ParamDoc, docs, find_named, methods};
@@ -22,6 +23,7 @@ methods! {
     "lsi_qd" LsiQd "latent semantic indexing of clicks: only knows queries that have some"
     "mpls" Mpls "PLS with a model for words and one for clicks, or other ways to join the two"
     "rmls" Rmls "regularised mapping to latent structures: maps with rows of unit norm, sparse if asked"
+    "association" Association "RMLS without a latent space: query features and document features that were clicked together"
     "square" Square "square loss over all pairs: between PLS and canonical correlation analysis, by λ"
     "ssi" Ssi "supervised semantic indexing: pairs of words weighted by a margin between clicked and other documents"
     "svdfeature" SvdFeature "feature-based matrix factorisation: biases and maps by stochastic gradient steps"

@@ -1,0 +1,206 @@
+//! Association of query features with document features: RMLS without a latent space.
+//!
+//! A random start of RMLS is a sketch of C = XᵀR̃Y. With more and more dimensions its maps tend to a
+//! kernel, and no dimension is needed to compute it:
+//!
+//! ```text
+//! after half a sweep:  L_x L_yᵀ → Ĉ             score xᵀ Ĉ D_y y
+//! after one sweep:     L_x L_yᵀ → Ĉ·(CᵀĈ D_m)ᵀ   score xᵀ Ĉ Ĉᵀ C D_m y
+//! ```
+//! with Ĉ = D_x C. D_x, D_y and D_m divide by the norms of the rows of C, of its columns, and of the rows
+//! of CᵀĈ, to a power; RMLS has 1 for rows, and for columns 0 after half a sweep and 1 after one.
+//! C is never formed: a query becomes a sparse vector over document features by three sparse products
+//! (`kernel.rs`), and training is the norms alone (`norms.rs`).
+//!
+//! In terms of C = UΣVᵀ all bilinear scores are D_x U f(Σ) Vᵀ D_y: PLS and a spectral start have f = 1 on
+//! the d largest singular values, the two kernels here f = σ and f = σ³ on all of them.
+
+mod kernel;
+mod norms;
+mod params;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use self::kernel::Kernel;
+use self::norms::Norms;
+pub use self::params::{Association, Depth};
+use super::method::{Fitting, Matcher, Method, SavedState};
+use super::space::{DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
+use super::sparse_vector::row_of;
+use super::{Contribution, FitReport, StepsReport};
+use crate::features::{Counts, Features, Featurizer, QueryTerms, UnseenCounts, Weighted};
+use crate::file::{Tensors, TensorsWriter};
+use crate::params::check::{MOST, check_range, check_weight};
+use crate::plan::{Fit, Plan, WIDTH};
+use crate::sparse::{Csr, Row};
+use crate::{Error, Result};
+
+impl Method for Association {
+    fn check(&self) -> Result<()> {
+        check_weight("x_power", self.x_power)?;
+        self.y_power.map_or(Ok(()), |power| check_weight("y_power", power))?;
+        check_range("sketch", self.sketch, 32, MOST)?;
+        self.features.check()
+    }
+
+    fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
+        self.check()?;
+        let Fitting { counts, run, .. } = fitting;
+        let featurizer = Featurizer::new(counts, &self.features)?;
+        let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
+        let (norms, notes) = Norms::of(&data, self, run)?;
+        let matcher = Associated::new(self.depth, featurizer, data, norms)?;
+        let report = StepsReport { notes, ..StepsReport::default() };
+        Ok((Box::new(matcher), FitReport::Steps(report)))
+    }
+
+    fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
+        let norms = Norms::read(state.tensors()?)?;
+        let featurizer = Featurizer::new(counts, &self.features)?;
+        let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
+        Ok(Box::new(Associated::new(self.depth, featurizer, data, norms)?))
+    }
+
+    fn features(&self) -> Option<Features> {
+        Some(self.features.clone())
+    }
+
+    fn plan(&self, fit: Fit<'_>) -> Plan {
+        let norms = ("norms of rows and columns", 8 * (fit.d_x + fit.d_y));
+        let rows = 12 * (fit.n_queries + fit.n_docs + fit.d_x + fit.d_y);
+        let workspace = ("sums of one query for each thread", 2 * rows);
+        let sought = vec![fit.factors(), fit.between(), norms, workspace];
+        let products = if self.depth == Depth::One { 3 } else { 1 };
+        let sketch = (self.sketch as u64).max(WIDTH);
+        let seconds = fit.rates.map(|rates| products as f64 * fit.product(sketch, rates));
+        let held = vec![norms, fit.factors(), workspace];
+        fit.found(("norms of rows and columns", seconds), vec![sought], held)
+    }
+
+    fn search_space(&self) -> Vec<Varied> {
+        vec![
+            QUERY_CLICKS,
+            DOC_CLICKS,
+            WEIGHTING,
+            RESPONSE,
+            ("depth", "[\"half\", \"one\"]"),
+            ("x_power", "[0.5, 0.75, 1.0]"),
+        ]
+    }
+}
+
+/// The fitted matcher.
+struct Associated {
+    featurizer: Arc<Featurizer>,
+    kernel: Arc<Kernel>,
+    /// Features of the documents that are scored.
+    docs: Arc<Csr>,
+}
+
+impl Associated {
+    fn new(depth: Depth, featurizer: Featurizer, data: Weighted, norms: Norms) -> Result<Self> {
+        let docs = Arc::new(data.y);
+        let kernel = Kernel::new(depth, data.x, data.r, Arc::clone(&docs), norms)?;
+        Ok(Associated { featurizer: Arc::new(featurizer), kernel: Arc::new(kernel), docs })
+    }
+
+    /// Calls `score` with the number of every document's score and its row.
+    fn score(
+        &self,
+        counts: &Counts,
+        query: &QueryTerms,
+        out: &mut [f32],
+        doc: impl Fn(usize) -> usize,
+    ) {
+        let features = self.featurizer.query_terms(counts, query);
+        self.kernel.with(row_of(&features), |weights| {
+            for (at, score) in out.iter_mut().enumerate() {
+                *score = sum_of(self.docs.row(doc(at)), weights);
+            }
+        });
+    }
+}
+
+/// Σ_v y_v·weight_v.
+fn sum_of(row: Row<'_>, weights: &[f64]) -> f32 {
+    row.iter().map(|(v, y)| f64::from(y) * weights[v as usize]).sum::<f64>() as f32
+}
+
+impl Matcher for Associated {
+    fn score_all(&self, counts: &Counts, query: &QueryTerms, out: &mut [f32]) {
+        self.score(counts, query, out, |doc| doc);
+    }
+
+    fn score_some(&self, counts: &Counts, query: &QueryTerms, docs: &[u32], out: &mut [f32]) {
+        self.score(counts, query, out, |at| docs[at] as usize);
+    }
+
+    /// One contribution per pair of a query feature and a document feature.
+    fn contributions(&self, counts: &Counts, query: &QueryTerms, doc: u32) -> Vec<Contribution> {
+        let (indices, values) = self.featurizer.query_terms(counts, query);
+        let mut contributions = Vec::new();
+        for (u, x) in indices.into_iter().zip(values) {
+            let feature = Row { indices: &[u], values: &[x] };
+            self.kernel.with(feature, |weights| {
+                for (v, y) in self.docs.row(doc as usize).iter() {
+                    let value = f64::from(y) * weights[v as usize];
+                    if value != 0.0 {
+                        contributions.push(Contribution {
+                            query: self.featurizer.query_feature(counts, u),
+                            doc: self.featurizer.doc_feature(counts, v),
+                            value,
+                        });
+                    }
+                }
+            });
+        }
+        contributions
+    }
+
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        self.kernel.norms().save_state(tensors);
+    }
+
+    fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
+        let featurizer = Featurizer::new(counts, self.featurizer.features())?;
+        let docs = Arc::new(featurizer.docs(counts)?);
+        // Clicked documents are features of queries; nobody clicked the new ones.
+        let n_new = if featurizer.d_x() > counts.n_terms() { n_new } else { 0 };
+        let kernel = Arc::new(self.kernel.widened(n_new)?);
+        Ok(Some(Box::new(Associated { featurizer: Arc::new(featurizer), kernel, docs })))
+    }
+
+    fn fold_in(&self, _: &Counts, new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
+        let docs = Csr::by_rows(self.featurizer.d_y(), new.ids.len(), |j| {
+            Ok(self.featurizer.doc(new.docs.row(j), None))
+        })?;
+        let (featurizer, kernel) = (Arc::clone(&self.featurizer), Arc::clone(&self.kernel));
+        Ok(Some(Box::new(Associated { featurizer, kernel, docs: Arc::new(docs) })))
+    }
+
+    fn no_match(&self) -> &'static str {
+        "no training query with a click has a word of this one"
+    }
+}
+
+impl Norms {
+    fn read(tensors: &Tensors) -> Result<Self> {
+        let read = |name: &str| -> Result<Vec<f32>> {
+            let (shape, values) = tensors.array::<f32>(name)?;
+            match shape[..] {
+                [_] => Ok(values),
+                _ => Err(Error::Structure {
+                    problem: format!("{name} has {} axes instead of one", shape.len()),
+                }),
+            }
+        };
+        Ok(Norms { x: read("x_scale")?, y: read("y_scale")? })
+    }
+
+    fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
+        tensors.array("x_scale", &[self.x.len()], &self.x);
+        tensors.array("y_scale", &[self.y.len()], &self.y);
+    }
+}

@@ -1,0 +1,223 @@
+//! The norms of the rows and columns of C, and of the rows of CᵀĈ: exactly, or by a sketch.
+//!
+//! A row of C is the sum of a few rows of Y for a rare feature and of most of them for a frequent one.
+//! All rows are formed one after the other where that takes fewer steps than a sketch. The sketch is
+//! the product of C with k random rows of norm one, as in the first half-sweep of RMLS; the norm of a
+//! row of it is that of the row of C, with a relative error of about 1/√(2k).
+
+use rayon::prelude::*;
+
+use super::params::{Association, Depth};
+use crate::counted;
+use crate::features::Weighted;
+use crate::linalg::{
+    Buffer, Centring, Operator, PANEL, PanelRow, Panels, Side, n_panels, squared_norm,
+};
+use crate::sparse::{Csr, RowSum};
+use crate::{Result, Run};
+
+/// Multiply-adds of a sketch that take as long as one of the exact norms: it multiplies whole panels.
+const SKETCH_SPEED: u64 = 8;
+/// Multiply-adds that take a second or two are not worth a sketch.
+const FEW: u64 = 1 << 30;
+/// Blocks of rows, between which progress is shown.
+const BLOCKS: usize = 256;
+
+/// What a query feature's and a document feature's value is multiplied with.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Norms {
+    /// One factor per query feature.
+    pub x: Vec<f32>,
+    /// One factor per document feature.
+    pub y: Vec<f32>,
+}
+
+impl Norms {
+    /// The factors for `data`, and how they were computed.
+    pub fn of(data: &Weighted, params: &Association, run: &Run<'_>) -> Result<(Self, Vec<String>)> {
+        let powers = params.powers();
+        let mut norms = Norming::new(data, params, run);
+        let x = norms.factors("rows of C", powers[0], |norms| norms.of_c(Side::X))?;
+        let y = match params.depth {
+            Depth::Half => norms.factors("columns of C", powers[1], |norms| norms.of_c(Side::Y))?,
+            Depth::One => {
+                norms.factors("rows of CᵀĈ", powers[1], |norms| norms.of_second(&x))?
+            }
+        };
+        Ok((Norms { x, y }, norms.notes))
+    }
+}
+
+/// The state of the computation.
+pub(super) struct Norming<'a> {
+    data: &'a Weighted,
+    params: &'a Association,
+    run: &'a Run<'a>,
+    /// Made when a sketch is needed.
+    operator: Option<Operator>,
+    notes: Vec<String>,
+}
+
+/// Norms, and whether they are exact.
+type Found = (Vec<f64>, bool);
+
+impl<'a> Norming<'a> {
+    pub fn new(data: &'a Weighted, params: &'a Association, run: &'a Run<'a>) -> Self {
+        Norming { data, params, run, operator: None, notes: Vec::new() }
+    }
+
+    /// 1/norm^power of every row, 0 for empty rows; notes how the norms were computed.
+    fn factors(
+        &mut self,
+        what: &str,
+        power: f64,
+        norms: impl FnOnce(&mut Self) -> Result<Found>,
+    ) -> Result<Vec<f32>> {
+        let (norms, exact) = norms(self)?;
+        if power > 0.0 {
+            let way = match exact {
+                true => "exact".to_owned(),
+                false => format!(
+                    "from {} random directions, with a relative error of {:.1} %",
+                    self.params.sketch,
+                    100.0 / (2.0 * self.params.sketch as f64).sqrt()
+                ),
+            };
+            let filled = norms.iter().filter(|&&norm| norm > 0.0).count();
+            self.notes.push(format!("norms of {} ({what}): {way}", counted(filled, "feature")));
+        }
+        Ok(norms.into_iter().map(|norm| factor(norm, power)).collect())
+    }
+
+    /// The norms of the rows of C, or of its columns for `Side::Y`.
+    fn of_c(&mut self, side: Side) -> Result<Found> {
+        let (x, r, y) = (&self.data.x, &self.data.r, &self.data.y);
+        if self.params.powers()[side as usize] == 0.0 {
+            // Only whether there is a row matters, and that no factor needs.
+            let n = if side == Side::X { x.n_cols() } else { y.n_cols() };
+            return Ok((vec![1.0; n], true));
+        }
+        let sketched = (x.nnz() + r.nnz() + y.nnz()) as u64 * self.params.sketch as u64;
+        if multiply_adds(x, r, y) <= (sketched / SKETCH_SPEED).max(FEW) {
+            return Ok((self.exact(side)?, true));
+        }
+        Ok((self.sketched(side)?, false))
+    }
+
+    /// The norms of the rows of a side of C, formed one after the other.
+    pub fn exact(&self, side: Side) -> Result<Vec<f64>> {
+        let Weighted { x, r, y } = self.data;
+        match side {
+            Side::X => exact_norms(&x.transpose(), r, y, self.run),
+            Side::Y => exact_norms(&y.transpose(), &r.transpose(), x, self.run),
+        }
+    }
+
+    /// The norms of the rows of a side of C, from its product with random directions.
+    pub fn sketched(&mut self, side: Side) -> Result<Vec<f64>> {
+        let (params, run) = (self.params, self.run);
+        let operator = self.operator()?;
+        let random = Panels::random(operator.d(side.other()), params.sketch, params.seed, 1.0);
+        let mut squares = vec![0.0; operator.d(side)];
+        let mut out = Buffer::zeros(squares.len() * PANEL)?;
+        let (mut scratch, mut drawn) = (operator.scratch()?, random.scratch_panel()?);
+        let first = operator.scaled(side, random.scale());
+        let n = n_panels(params.sketch);
+        for p in 0..n {
+            run.step("norms by random directions", p as u64, Some(n as u64))?;
+            let panel = random.panel(p, &mut drawn);
+            operator.times_panel(&first, panel, &mut scratch, &mut out, &mut squares, add_squares);
+        }
+        Ok(squares.into_iter().map(f64::sqrt).collect())
+    }
+
+    /// The norms of the rows of CᵀĈ, whose rows of C are multiplied with `x`.
+    fn of_second(&mut self, x: &[f32]) -> Result<Found> {
+        let (params, run) = (self.params, self.run);
+        if params.powers()[1] == 0.0 {
+            return Ok((vec![1.0; self.data.y.n_cols()], true));
+        }
+        let operator = self.operator()?;
+        let random = Panels::random(operator.d_y(), params.sketch, params.seed, 1.0);
+        let mut squares = vec![0.0; operator.d_y()];
+        let mut once = Buffer::zeros(operator.d_x() * PANEL)?;
+        let mut twice = Buffer::zeros(operator.d_y() * PANEL)?;
+        let (mut scratch, mut drawn) = (operator.scratch()?, random.scratch_panel()?);
+        let first = operator.scaled(Side::X, random.scale());
+        let second = operator.scaled(Side::Y, Some(x));
+        let mut nothing = vec![(); operator.d_x()];
+        let n = n_panels(params.sketch);
+        for p in 0..n {
+            run.step("norms by random directions", p as u64, Some(n as u64))?;
+            let panel = random.panel(p, &mut drawn);
+            let keep = |_, sums: &mut PanelRow, out: &mut PanelRow, (): &mut ()| *out = *sums;
+            operator.times_panel(&first, panel, &mut scratch, &mut once, &mut nothing, keep);
+            operator.times_panel(
+                &second,
+                &once,
+                &mut scratch,
+                &mut twice,
+                &mut squares,
+                add_squares,
+            );
+        }
+        Ok((squares.into_iter().map(f64::sqrt).collect(), false))
+    }
+
+    fn operator(&mut self) -> Result<&Operator> {
+        let operator = match self.operator.take() {
+            Some(operator) => operator,
+            None => {
+                let Weighted { x, r, y } = self.data.clone();
+                Operator::new(x, r, y, Centring::None)?
+            }
+        };
+        Ok(self.operator.insert(operator))
+    }
+}
+
+fn add_squares(_: usize, sums: &mut PanelRow, _: &mut PanelRow, squares: &mut f64) {
+    *squares += squared_norm(sums);
+}
+
+fn factor(norm: f64, power: f64) -> f32 {
+    if norm > 0.0 { norm.powf(-power) as f32 } else { 0.0 }
+}
+
+/// A bound on the multiply-adds that form all rows of C, or all columns.
+fn multiply_adds(x: &Csr, r: &Csr, y: &Csr) -> u64 {
+    let pairs = |i: usize| r.row(i).indices.iter().map(|&j| y.row(j as usize).len() as u64).sum();
+    (0..x.n_rows())
+        .into_par_iter()
+        .map(|i| {
+            let pairs: u64 = pairs(i);
+            pairs.saturating_mul(x.row(i).len() as u64)
+        })
+        .reduce(|| 0, u64::saturating_add)
+}
+
+/// The norm of every row of XᵀRY, formed one after the other.
+fn exact_norms(x_t: &Csr, r: &Csr, y: &Csr, run: &Run<'_>) -> Result<Vec<f64>> {
+    let mut norms = vec![0.0; x_t.n_rows()];
+    let threads = rayon::current_num_threads();
+    let mut sums: Vec<(RowSum, RowSum)> =
+        (0..threads).map(|_| (RowSum::new(r.n_cols()), RowSum::new(y.n_cols()))).collect();
+    let per_block = x_t.n_rows().div_ceil(BLOCKS).max(1);
+    for (block, norms) in norms.chunks_mut(per_block).enumerate() {
+        run.step("norms of rows", block as u64, Some(BLOCKS as u64))?;
+        let first = block * per_block;
+        // Rows are dealt out in turn: frequent features, whose rows are long, are often neighbours.
+        let mut shares: Vec<Vec<(usize, &mut f64)>> = (0..threads).map(|_| Vec::new()).collect();
+        for (at, norm) in norms.iter_mut().enumerate() {
+            shares[at % threads].push((first + at, norm));
+        }
+        shares.into_par_iter().zip(&mut sums).for_each(|(share, (docs, features))| {
+            for (u, norm) in share {
+                docs.set(x_t.row(u).iter().map(|(i, a)| (i, f64::from(a))), r);
+                features.set(docs.entries(), y);
+                *norm = features.entries().map(|(_, sum)| sum * sum).sum::<f64>().sqrt();
+            }
+        });
+    }
+    Ok(norms)
+}
