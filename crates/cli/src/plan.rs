@@ -105,7 +105,7 @@ pub fn run(args: &PlanArgs, console: &Console) -> anyhow::Result<()> {
     let settings = resolve(&args.text, &args.params, &mixtures)?;
     for (name, mut params) in settings.models {
         if let (Params::Rmls(rmls), Some(sweeps)) = (&mut params, args.sweeps) {
-            rmls.sweeps = sweeps;
+            rmls.sweeps = Some(sweeps);
         }
         params.check()?;
         models.push((name, params));

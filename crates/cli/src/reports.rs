@@ -112,8 +112,14 @@ fn print_rmls(out: &mut impl Write, rmls: &RmlsReport) -> anyhow::Result<()> {
         "L_y",
         "validation nDCG@10",
     ]);
+    let several = rmls.branches().len() > 1;
     for (s, step) in rmls.steps.iter().enumerate() {
-        let name = if s == rmls.best { format!("{} (kept)", step.step) } else { step.step.clone() };
+        let origin = step.origin.filter(|_| several && step.step != "start");
+        let mut name = origin.map_or_else(String::new, |origin| format!("{}, ", origin.name()));
+        name.push_str(&step.step);
+        if s == rmls.best {
+            name.push_str(" (kept)");
+        }
         grid.row([
             name,
             format!("{:.4e}", step.objective),
@@ -127,6 +133,9 @@ fn print_rmls(out: &mut impl Write, rmls: &RmlsReport) -> anyhow::Result<()> {
     }
     writeln!(out, "products with C through {}", rmls.way)?;
     grid.write(out, TableFormat::Table)?;
+    for remark in rmls.remarks() {
+        writeln!(out, "{remark}")?;
+    }
     if rmls.sampled > 0 {
         writeln!(
             out,

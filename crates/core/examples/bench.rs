@@ -194,7 +194,7 @@ fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
     let (_, dim) = input.array::<u64>("dim")?;
     let (_, share) = input.array::<f64>("share")?;
     let mut rmls =
-        Rmls { dim: dim[0] as usize, start: Start::Random, sweeps: 3, ..Rmls::default() };
+        Rmls { dim: dim[0] as usize, start: Start::Random, sweeps: Some(3), ..Rmls::default() };
     if share[0] > 0.0 {
         rmls = Rmls { penalty: Penalty::Relative, rho_x: share[0], rho_y: share[0], ..rmls };
     }

@@ -57,7 +57,7 @@ const MATH: &[Order] = &[
     Order {
         folder: "linalg",
         layers: &[
-            &["columns", "mod", "normals", "packed", "threshold", "wide"],
+            &["columns", "fixed_point", "mod", "normals", "packed", "threshold", "wide"],
             &["operator", "orthonormal", "panels"],
             &["chebyshev", "ridge", "small"],
             &["svd"],
@@ -167,7 +167,7 @@ const CORE: &[Order] = &[
             &["bltm", "clicked", "dependence", "topics", "translation"],
             &["first_ranking"],
             &["expansion", "feedback", "pls", "rm3", "square", "ssi", "validation", "vpcg"],
-            &["lsi", "mpls", "ridge", "rmls", "svdfeature"],
+            &["association", "lsi", "mpls", "ridge", "rmls", "svdfeature"],
             &["params"],
             &["model", "planning"],
             &["init", "model_topics", "neighbours", "unseen"],
@@ -175,8 +175,17 @@ const CORE: &[Order] = &[
         ],
     },
     Order {
+        folder: "matchers::association",
+        layers: &[&["params"], &["norms"], &["kernel"], &["mod"]],
+    },
+    Order {
         folder: "matchers::rmls",
-        layers: &[&["bytes", "params", "report", "row"], &["half", "plan"], &["fit"], &["mod"]],
+        layers: &[
+            &["bytes", "params", "report", "row"],
+            &["choice", "half", "plan"],
+            &["fit"],
+            &["mod"],
+        ],
     },
     Order {
         folder: "matchers::ssi",

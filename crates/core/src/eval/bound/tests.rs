@@ -207,7 +207,7 @@ fn the_gap_to_a_known_expectation_is_below_the_bound() {
         let data = || Weighted { x: dense(queries.clone()), y: dense(docs.clone()), r: r.clone() };
         let sample = Sample { n_x, n_y: n_i as f64, r: 1.0, m_x: 5, m_y: 4, d_x: 5, d_y: 4, d: 2 };
         let pls = Pls { dim: 2, ..Pls::default() };
-        let rmls = Rmls { dim: 2, start: Start::Random, sweeps: 2, ..Rmls::default() };
+        let rmls = Rmls { dim: 2, start: Start::Random, sweeps: Some(2), ..Rmls::default() };
         let rows = RowNorms {
             lambda_x: 9.0,
             lambda_y: 9.0,

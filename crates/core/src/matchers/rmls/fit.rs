@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
+use super::choice::start_of;
 use super::half::{HalfSweeps, Sums};
 use super::params::{Penalty, Rmls, Start};
-use super::report::{INIT, RmlsReport, RmlsStep, START};
+use super::report::{INIT, Origin, RmlsReport, RmlsStep, START};
 use crate::early_stopping::EarlyStopping;
 use crate::linalg::{
-    CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, effective_rank, nothing_there,
-    randomised_svd_from, scale_columns,
+    CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, dot_f64, effective_rank,
+    nothing_there, randomised_svd_from, scale_columns,
 };
 use crate::matchers::pls::PlsReport;
 use crate::matchers::{Map, Maps};
@@ -41,8 +42,10 @@ pub(super) fn fit(
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
+    let (branches, reason) = branches(params, &operator, init.is_some(), validate.is_some(), run)?;
     let report = RmlsReport {
         way: operator.product_form().to_string(),
+        reason,
         steps: Vec::new(),
         best: 0,
         collapsed: None,
@@ -52,37 +55,57 @@ pub(super) fn fit(
     let scratch = run.scratch();
     let mut fit = Fit {
         params,
+        sweeps: params.most_sweeps(validate.is_some()),
         half_sweeps: HalfSweeps {
             params,
             operator: &operator,
             scratch: operator.scratch()?,
             on_disk: placement.maps_on_disk.then_some(&scratch),
             placement: placement.maps,
+            bounds: Default::default(),
         },
         validate,
-        best: EarlyStopping::new(params.patience),
+        best: None,
         kept: None,
         best_folder: placement.best_on_disk.then_some(&scratch),
         report,
+        branch: Branch::new(Origin::Random, 0, params),
         penalties: [0.0; 2],
-        first_ranks: [None; 2],
         samples: [None, None],
         sample_rows: sample_rows(&operator, params.dim),
-        init_steps: 0,
     };
-    let warm_start = init.map(|maps| fit.describe_init(maps)).transpose()?;
-    let pair = match (params.start, warm_start) {
-        (Start::Random, None) => fit.start_random(run)?,
-        (Start::Random, Some(pair)) => fit.sweep_on(pair, None, run)?,
-        (Start::Spectral, None) => fit.start_spectral(None, run)?,
-        (Start::Spectral, Some(pair)) => {
-            fit.keep_best(&pair)?;
-            let init = pair.y.to_dense()?;
-            drop(pair);
-            fit.start_spectral(Some(init), run)?
-        }
+    let mut pair = match init {
+        Some(maps) => Some(fit.describe_init(maps)?),
+        None => None,
     };
-    if fit.best.best().is_none() {
+    for (at, &origin) in branches.iter().enumerate() {
+        let is_last = at + 1 == branches.len();
+        let ended = match origin {
+            Origin::Init => {
+                let pair = pair.take().map_or_else(|| fit.random_pair(), Ok)?;
+                fit.sweep_on(pair, None, run)?
+            }
+            Origin::Spectral => {
+                // Any earlier L_y is a start of the solver.
+                let init = match pair.take() {
+                    Some(pair) => {
+                        fit.keep_best(&pair)?;
+                        Some(pair.y.to_dense()?)
+                    }
+                    None => None,
+                };
+                fit.begin(Origin::Spectral);
+                fit.start_spectral(init, run)?
+            }
+            Origin::Random => {
+                fit.begin(Origin::Random);
+                let pair = fit.random_pair()?;
+                fit.sweep_on(pair, None, run)?
+            }
+        };
+        pair = fit.end(ended, is_last, origin == Origin::Init && !is_last)?;
+    }
+    if fit.best.is_none() {
         return Err(Error::Empty {
             what: "RMLS made no step".into(),
             advice: "set sweeps to 1 or more".into(),
@@ -91,7 +114,9 @@ pub(super) fn fit(
     let Fit { report, kept, half_sweeps, .. } = fit;
     drop(half_sweeps);
     drop(operator);
-    let Pair { x, y } = kept.unwrap_or(pair);
+    let Some(Pair { x, y }) = kept else {
+        return Err(Error::Structure { problem: "RMLS kept no maps".into() });
+    };
     // One side after the other, so that only one is in memory twice. Maps that did not fit into
     // memory stay on disk until they are written to the model.
     let folder = placement.maps_on_disk.then_some(scratch.as_path());
@@ -99,6 +124,31 @@ pub(super) fn fit(
     drop(x);
     let l_y = Map::of(&y, folder)?;
     Ok((Maps { l_x, l_y }, report))
+}
+
+/// The starts of a fit in their order, and the reason for the choice where there was one. The singular
+/// vectors come before the random start: they need the most memory while no other maps exist.
+fn branches(
+    params: &Rmls,
+    operator: &Operator,
+    init: bool,
+    validated: bool,
+    run: &Run<'_>,
+) -> Result<(Vec<Origin>, String)> {
+    Ok(match (params.start, init) {
+        (Start::Random, false) => (vec![Origin::Random], String::new()),
+        (Start::Random, true) => (vec![Origin::Init], String::new()),
+        (Start::Spectral, _) => (vec![Origin::Spectral], String::new()),
+        (Start::Auto, _) if validated => {
+            let first = init.then_some(Origin::Init);
+            (first.into_iter().chain([Origin::Spectral, Origin::Random]).collect(), String::new())
+        }
+        (Start::Auto, _) => {
+            let (origin, reason) = start_of(operator, params, run)?;
+            let from_earlier = init && origin == Origin::Random;
+            (vec![if from_earlier { Origin::Init } else { origin }], reason)
+        }
+    })
 }
 
 /// Whether the maps are in memory or on disk.
@@ -167,24 +217,41 @@ struct Pair {
 
 struct Fit<'a, 'v> {
     params: &'a Rmls,
+    /// Most sweeps of a branch.
+    sweeps: usize,
     half_sweeps: HalfSweeps<'a>,
     validate: Option<&'a mut Validate<'v>>,
-    /// By sweeps; the state is the number of the step.
-    best: EarlyStopping<usize>,
+    /// The best step of all branches and its validation score.
+    best: Option<(usize, f64)>,
     /// A copy of the best maps, if they are not the current ones.
     kept: Option<Pair>,
     /// The folder of that copy, if it is not in memory.
     best_folder: Option<&'a Path>,
     report: RmlsReport,
+    branch: Branch,
     /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ as of each side's last update.
     penalties: [f64; 2],
-    /// The effective rank of the first L_x and of the first L_y.
-    first_ranks: [Option<f64>; 2],
     /// Samples of the current L_x and L_y.
     samples: [Option<Sample>; 2],
     sample_rows: usize,
-    /// 1 after a warm start, whose maps are the first step.
-    init_steps: usize,
+}
+
+/// The steps from one start.
+struct Branch {
+    origin: Origin,
+    /// Its first step.
+    first: usize,
+    /// By sweeps.
+    stopping: EarlyStopping<()>,
+    /// The effective rank of the first L_x and of the first L_y.
+    first_ranks: [Option<f64>; 2],
+}
+
+impl Branch {
+    fn new(origin: Origin, first: usize, params: &Rmls) -> Self {
+        let stopping = EarlyStopping::new(params.patience);
+        Branch { origin, first, stopping, first_ranks: [None; 2] }
+    }
 }
 
 /// A fixed sample of the rows of a map, with its effective rank and the map's density.
@@ -195,7 +262,26 @@ struct Sample {
 }
 
 impl Fit<'_, '_> {
-    fn start_random(&mut self, run: &Run<'_>) -> Result<Pair> {
+    /// Begins the steps from another start.
+    fn begin(&mut self, origin: Origin) {
+        self.branch = Branch::new(origin, self.report.steps.len(), self.params);
+        self.penalties = [0.0; 2];
+        self.samples = [None, None];
+    }
+
+    /// Ends the steps from one start with the maps `pair`, and keeps them if they are the best;
+    /// returns them if the next start uses them.
+    fn end(&mut self, pair: Pair, is_last: bool, reused: bool) -> Result<Option<Pair>> {
+        if self.is_best_current() && !reused && (is_last || self.best_folder.is_none()) {
+            self.kept = Some(pair);
+            return Ok(None);
+        }
+        self.keep_best(&pair)?;
+        Ok(reused.then_some(pair))
+    }
+
+    /// A random L_y, and no L_x yet.
+    fn random_pair(&mut self) -> Result<Pair> {
         let params = self.params;
         let (d_x, d_y) = (self.half_sweeps.operator.d_x(), self.half_sweeps.operator.d_y());
         let y = Panels::random(d_y, params.dim, params.seed, params.theta_y as f32);
@@ -203,12 +289,12 @@ impl Fit<'_, '_> {
             self.penalties[1] = params.gamma * l1(&y);
         }
         self.sample(Side::Y, &y, 1.0);
-        let x = Panels::new(d_x, params.dim);
-        self.sweep_on(Pair { x, y }, None, run)
+        Ok(Pair { x: Panels::new(d_x, params.dim), y })
     }
 
     /// Makes earlier maps the first step.
     fn describe_init(&mut self, maps: Maps) -> Result<Pair> {
+        self.begin(Origin::Init);
         let (x, y) = (maps.l_x.into_panels()?, maps.l_y.into_panels()?);
         if self.params.penalty == Penalty::Absolute {
             self.penalties = self.absolute_penalties(&x, &y);
@@ -218,7 +304,6 @@ impl Fit<'_, '_> {
         let inner = self.half_sweeps.inner(&x, &y)?;
         let pair = Pair { x, y };
         self.describe(INIT.into(), 0, inner, 0.0, &pair)?;
-        self.init_steps = 1;
         Ok(pair)
     }
 
@@ -243,7 +328,7 @@ impl Fit<'_, '_> {
         let pair = Pair { x, y };
         let inner = self.half_sweeps.inner(&pair.x, &pair.y)?;
         self.describe(START.into(), 0, inner, 0.0, &pair)?;
-        if params.sweeps == 0 {
+        if self.sweeps == 0 {
             return Ok(pair);
         }
         // From V·Σ⁻¹ the first half-sweep gives U again; from V it would give U·Σ, bring Σ back and
@@ -253,7 +338,8 @@ impl Fit<'_, '_> {
         scale_columns(&mut from, &inverse);
         let panels = Panels::from_dense(&from)?;
         drop(from);
-        self.sweep_on(pair, Some(panels), run)
+        let norms = panels.map_rows(|row| dot_f64(row, row).sqrt());
+        self.sweep_on(pair, Some((panels, norms)), run)
     }
 
     /// β Σ|l_xu|₁ and γ Σ|l_yv|₁ of maps that no half-sweep has made.
@@ -261,23 +347,26 @@ impl Fit<'_, '_> {
         [self.params.beta * l1(x), self.params.gamma * l1(y)]
     }
 
-    /// Sweeps from `pair` until early stopping; the first L_x is computed from `from`, if given,
-    /// instead of L_y.
+    /// Sweeps from `pair` until early stopping or convergence; the first L_x is computed from `from`,
+    /// if given, instead of L_y: panels and the norms of their rows.
     fn sweep_on(
         &mut self,
         mut pair: Pair,
-        mut from: Option<Panels>,
+        mut from: Option<(Panels, Vec<f64>)>,
         run: &Run<'_>,
     ) -> Result<Pair> {
-        let params = self.params;
-        let total = Some(2 * params.sweeps as u64);
-        for sweep in 1..=params.sweeps {
+        let total = Some(2 * self.sweeps as u64);
+        for sweep in 1..=self.sweeps {
+            let mut largest_change = 0.0f64;
             for side in [Side::X, Side::Y] {
                 let done = 2 * (sweep as u64 - 1) + u64::from(side == Side::Y);
                 run.step(&self.stage(sweep), done, total)?;
                 pair = self.half_sweep(side, sweep, pair, from.take(), run)?;
+                largest_change =
+                    largest_change.max(self.report.steps.last().map_or(0.0, |step| step.change));
             }
-            if self.validate.is_some() && self.best.is_over(sweep) {
+            let converged = largest_change < self.params.min_change;
+            if converged || self.validate.is_some() && self.branch.stopping.is_over(sweep) {
                 break;
             }
         }
@@ -289,15 +378,19 @@ impl Fit<'_, '_> {
         side: Side,
         sweep: usize,
         pair: Pair,
-        from: Option<Panels>,
+        from: Option<(Panels, Vec<f64>)>,
         run: &Run<'_>,
     ) -> Result<Pair> {
         self.keep_best(&pair)?;
         let Pair { x, y } = pair;
         let (source, old) = if side == Side::X { (y, x) } else { (x, y) };
         let replaced = from.is_some();
-        let (made, sums) =
-            self.half_sweeps.half_sweep(side, from.as_ref().unwrap_or(&source), old, run)?;
+        let (made, sums) = match &from {
+            Some((from, norms)) => {
+                self.half_sweeps.half_sweep(side, from, Some(norms), old, run)?
+            }
+            None => self.half_sweeps.half_sweep(side, &source, None, old, run)?,
+        };
         drop(from);
         self.check_sums(&sums, side, sweep)?;
         let change = self.sample(side, &made, share(sums.filled, &made));
@@ -323,10 +416,14 @@ impl Fit<'_, '_> {
         }
     }
 
+    /// Whether the current maps are the best so far.
+    fn is_best_current(&self) -> bool {
+        self.best.is_some_and(|(step, _)| step + 1 == self.report.steps.len())
+    }
+
     /// Copies the maps before they change, if they are the best so far by validation.
     fn keep_best(&mut self, pair: &Pair) -> Result<()> {
-        let is_current = |&(.., step): &(usize, f64, usize)| step + 1 == self.report.steps.len();
-        if self.validate.is_some() && self.best.best().is_some_and(is_current) {
+        if self.validate.is_some() && self.is_best_current() {
             self.kept = None;
             let (x, y) = (pair.x.copy(self.best_folder)?, pair.y.copy(self.best_folder)?);
             self.kept = Some(Pair { x, y });
@@ -384,14 +481,17 @@ impl Fit<'_, '_> {
         let fell = |now: f64, first: Option<f64>| {
             first.is_some_and(|first| now < first / 10.0 || (now < 1.5 && first > 3.0))
         };
+        let first_ranks = self.branch.first_ranks;
         if self.report.collapsed.is_none()
-            && (fell(rank_x, self.first_ranks[0]) || fell(rank_y, self.first_ranks[1]))
+            && (fell(rank_x, first_ranks[0]) || fell(rank_y, first_ranks[1]))
         {
             self.report.collapsed = Some(self.report.steps.len());
         }
         let validate = self.validate.as_mut();
         let validation = validate.map(|validate| validate(&pair.x, &pair.y)).transpose()?;
+        let origin = self.branch.origin;
         self.report.steps.push(RmlsStep {
+            origin: Some(origin),
             step,
             objective: inner - self.penalties[0] - self.penalties[1],
             change,
@@ -402,24 +502,28 @@ impl Fit<'_, '_> {
             validation,
         });
         // Both sides are thresholded after the first update of L_y; before that, only if the start
-        // was.
+        // was. Earlier maps satisfy the penalty because `Model::check_warm_start` requires the same
+        // one; so do the sweeps from them.
         let last = self.report.steps.len() - 1;
-        // Earlier maps satisfy the penalty because `Model::check_warm_start` requires the same one;
-        // so do the sweeps of a random start from them.
-        let since = last.saturating_sub(self.init_steps);
-        let satisfies_penalty = match (self.params.penalty, self.params.start) {
-            _ if self.report.steps[last].step == INIT => true,
-            (_, Start::Random) if self.init_steps > 0 => true,
-            (Penalty::None, _) | (Penalty::Relative | Penalty::Bound, Start::Spectral) => true,
-            (Penalty::Absolute, Start::Spectral) => since >= 2,
-            (_, Start::Random) => since >= 1,
+        let since = last - self.branch.first;
+        let satisfies_penalty = match (self.params.penalty, origin) {
+            (Penalty::None, _) | (_, Origin::Init) => true,
+            (Penalty::Relative | Penalty::Bound, Origin::Spectral) => true,
+            (Penalty::Absolute, Origin::Spectral) => since >= 2,
+            (_, Origin::Random) => since >= 1,
         };
+        if !satisfies_penalty {
+            return Ok(());
+        }
         // Without validation the last sweep is the result.
-        let better = validation.is_none_or(|score| self.best.improves(score));
-        if satisfies_penalty && better {
+        let score = validation.unwrap_or(0.0);
+        if validation.is_none_or(|score| self.branch.stopping.improves(score)) {
+            self.branch.stopping.save(sweep, score, ());
+        }
+        if validation.is_none() || self.best.is_none_or(|(_, best)| score > best) {
             self.report.best = last;
             self.kept = None;
-            self.best.save(sweep, validation.unwrap_or(0.0), last);
+            self.best = Some((last, score));
         }
         Ok(())
     }
@@ -436,7 +540,7 @@ impl Fit<'_, '_> {
             map.row_into(row, rows.row_mut(i));
         }
         let rank = effective_rank(&rows);
-        self.first_ranks[side as usize].get_or_insert(rank);
+        self.branch.first_ranks[side as usize].get_or_insert(rank);
         let old = self.samples[side as usize].replace(Sample { rows, rank, density });
         let (Some(old), Some(new)) = (old, &self.samples[side as usize]) else { return 1.0 };
         let (mut moved, mut size) = (0.0f64, 0.0f64);

@@ -13,6 +13,7 @@
 //! the other remedy, and the default.
 
 pub(super) mod bytes;
+mod choice;
 mod fit;
 mod half;
 mod params;
@@ -24,7 +25,7 @@ mod tests;
 
 use self::fit::{MemoryPlacement, Validate};
 pub use self::params::{Penalty, Rmls, Start};
-pub use self::report::{RmlsReport, RmlsStep};
+pub use self::report::{Origin, RmlsReport, RmlsStep};
 use super::FitReport;
 use super::bilinear::Bilinear;
 use super::map::Maps;
@@ -87,7 +88,7 @@ impl Method for Rmls {
 
     fn savings(&self) -> Vec<String> {
         let mut advice = usual_savings(Some(self.dim), Some(self.features.clone()));
-        if self.start == Start::Spectral {
+        if self.start != Start::Random {
             advice
                 .push("start from random rows, not singular vectors (`start = random`)".to_owned());
         }
@@ -95,7 +96,29 @@ impl Method for Rmls {
     }
 
     fn search_space(&self) -> Vec<Varied> {
-        vec![QUERY_CLICKS, DOC_CLICKS, WEIGHTING, RESPONSE, DIM]
+        vec![
+            QUERY_CLICKS,
+            DOC_CLICKS,
+            WEIGHTING,
+            RESPONSE,
+            DIM,
+            ("start", "[\"auto\", \"random\", \"spectral\"]"),
+            ("sweeps", "[1, 3, 10]"),
+            ("penalty", "[\"none\", \"none\", \"relative\", \"absolute\"]"),
+            ("rho_x", "{ min = 0.05, max = 0.6, when = { penalty = \"relative\" } }"),
+            ("rho_y", "{ min = 0.05, max = 0.6, when = { penalty = \"relative\" } }"),
+            // The papers' grids.
+            (
+                "beta",
+                "{ values = [0.001, 0.005, 0.1, 0.5, 1.0, 5.0, 10.0], when = { penalty = \"absolute\" } }",
+            ),
+            (
+                "gamma",
+                "{ values = [0.001, 0.005, 0.1, 0.5, 1.0, 5.0, 10.0], when = { penalty = \"absolute\" } }",
+            ),
+            // Without a penalty the length of rows changes no ranking.
+            ("theta_y", "{ min = 0.1, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
+        ]
     }
 }
 

@@ -18,10 +18,13 @@ pub struct Rmls {
     pub dim: usize,
     /// Start values of L_x and L_y.
     pub start: Start,
-    /// Most sweeps over both sides; 0 keeps a spectral start as it is.
-    pub sweeps: usize,
+    /// Most sweeps over both sides; 0 keeps a spectral start as it is. Not set: 10 with validation data,
+    /// where early stopping decides, else 1.
+    pub sweeps: Option<usize>,
     /// Stop after this many sweeps without a better validation score; 0 never stops early.
     pub patience: usize,
+    /// Stop when a sweep changes both maps by less than this share: the sweeps have converged.
+    pub min_change: f64,
     /// Penalty that makes rows sparse.
     pub penalty: Penalty,
     /// `absolute`: threshold of the rows of L_x, in units of the click weights.
@@ -60,10 +63,13 @@ pub struct Rmls {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
+    /// Both, and the better one by validation; without validation data, the one that suits the spectrum
+    /// of C. After a warm start the earlier maps as well.
+    #[default]
+    Auto,
     /// Gaussian rows scaled to their norm, as published.
     Random,
     /// The singular vectors of C with rows scaled to their norm: sweep 0, and perhaps the result.
-    #[default]
     Spectral,
 }
 
@@ -87,8 +93,9 @@ impl Default for Rmls {
         Rmls {
             dim: 300,
             start: Start::default(),
-            sweeps: 1,
+            sweeps: None,
             patience: 2,
+            min_change: 1e-3,
             penalty: Penalty::default(),
             beta: 0.0,
             gamma: 0.0,
@@ -100,7 +107,7 @@ impl Default for Rmls {
             theta_y: 1.0,
             features: Features::default(),
             weighting: Weighting::default(),
-            response: Response::default(),
+            response: Response::Raw,
             negatives: Negatives::default(),
             centring: Centring::None,
             tolerance: 1e-3,
@@ -109,13 +116,25 @@ impl Default for Rmls {
     }
 }
 
+/// Most sweeps with and without validation data.
+const VALIDATED_SWEEPS: usize = 10;
+const UNVALIDATED_SWEEPS: usize = 1;
+
 impl Rmls {
+    /// Most sweeps from one start.
+    pub(super) fn most_sweeps(&self, validated: bool) -> usize {
+        self.sweeps.unwrap_or(if validated { VALIDATED_SWEEPS } else { UNVALIDATED_SWEEPS })
+    }
+
     pub(super) fn check_values(&self) -> Result<()> {
         check_range("dim", self.dim, 1, MOST)?;
-        check_range("sweeps", self.sweeps, 0, u32::MAX as usize)?;
-        if self.sweeps == 0 && self.start == Start::Random {
-            return Err(Error::parameter("sweeps", 0, "1 or more when the start is random"));
+        if let Some(sweeps) = self.sweeps {
+            check_range("sweeps", sweeps, 0, u32::MAX as usize)?;
         }
+        if self.sweeps == Some(0) && self.start != Start::Spectral {
+            return Err(Error::parameter("sweeps", 0, "1 or more unless `start = spectral`"));
+        }
+        check_weight("min_change", self.min_change)?;
         check_weight("beta", self.beta)?;
         check_weight("gamma", self.gamma)?;
         check_share_below_one("rho_x", self.rho_x)?;
@@ -150,7 +169,7 @@ impl Rmls {
             let expected = "beta or gamma above 0 for an absolute penalty";
             return Err(Error::parameter("beta", 0, expected));
         }
-        if is_absolute && self.sweeps == 0 {
+        if is_absolute && self.sweeps == Some(0) {
             let expected = "1 or more: an absolute penalty acts in the sweeps";
             return Err(Error::parameter("sweeps", 0, expected));
         }

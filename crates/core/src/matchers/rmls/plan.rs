@@ -2,6 +2,7 @@
 
 use super::bytes::{dense_bytes, scratch_bytes};
 use super::params::{Penalty, Rmls, Start};
+use crate::counted;
 use crate::linalg::{SvdParams, packed_bytes, svd_bytes};
 use crate::plan::{Fit, PROGRAM, Plan, RANKING, WIDTH, numbers, sum};
 
@@ -23,7 +24,11 @@ impl Rmls {
     /// may be the computation of singular vectors, a half-sweep, or the assembly of a map's rows
     /// from its panels.
     fn with_share_left(&self, share: Option<f64>, name: &'static str, fit: &Fit<'_>) -> Plan {
-        let spectral = self.start == Start::Spectral;
+        let validated = fit.validation_scores > 0;
+        let spectral = self.start != Start::Random;
+        // Without validation data only one of the starts is taken; the plan is for the one that needs
+        // more.
+        let starts = if self.start == Start::Auto && validated { 2 } else { 1 };
         let shape = fit.factor_shape();
         let dense = dense_bytes(shape, fit.dim as usize);
         let maps = share.map_or(dense, |share| packed(fit, share));
@@ -34,7 +39,7 @@ impl Rmls {
                 fit.d_y * fit.dim * 4,
             ));
         }
-        if fit.validation_scores > 0 {
+        if validated {
             sweep.push(fit.for_validation());
         }
         // The fit decides in the same order what fits into memory: the maps, a copy of the best ones,
@@ -50,7 +55,7 @@ impl Rmls {
             left = left.saturating_sub(maps);
             sweep.push((name, maps));
         }
-        if fit.validation_scores > 0 {
+        if validated {
             // Independent of the penalty: the fit does not know in advance how much it leaves.
             if dense.saturating_mul(2) > placement || maps > left {
                 scratch += maps;
@@ -91,7 +96,7 @@ impl Rmls {
             }
         }
         let disk = fit.counts() + kept;
-        let sweeps = self.sweeps as u64;
+        let sweeps = self.most_sweeps(validated) as u64;
         let seconds = fit.rates.map(|rates| {
             let mut seconds = vec![fit.reading(rates)];
             if spectral {
@@ -101,9 +106,10 @@ impl Rmls {
             // A sweep is C·L_y and CᵀL_x, and packing and unpacking of packed maps.
             let passes = if share.is_some() { 4.0 } else { 0.0 } * fit.maps() as f64 / rates.stream;
             let sweep = 2.0 * fit.product(fit.dim, rates) + passes;
-            seconds.push((format!("{sweeps} sweeps"), sweeps as f64 * sweep));
-            if fit.validation_scores > 0 {
-                let times = sweeps.saturating_mul(2).saturating_add(u64::from(spectral));
+            let all = sweeps.saturating_mul(starts);
+            seconds.push((counted(all, "sweep"), all as f64 * sweep));
+            if validated {
+                let times = all.saturating_mul(2).saturating_add(u64::from(spectral));
                 // Each score reads the embedding of its document.
                 let scores = numbers(fit.validation_scores, fit.dim) / rates.stream;
                 let once = RANKING * (scores + fit.embeddings_seconds(rates));

@@ -1,17 +1,47 @@
 //! The report of a fit of RMLS.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::matchers::pls::PlsReport;
 
 /// The name of the step before the first sweep.
 pub(super) const START: &str = "start";
+/// The name of the first half-sweep.
+const FIRST_HALF: &str = "sweep 1, L_x";
 /// The name of the step of a warm start.
 pub(super) const INIT: &str = "earlier maps";
+
+/// Start of the sweeps that a step belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Random rows.
+    Random,
+    /// The singular vectors of C.
+    Spectral,
+    /// The maps of an earlier model.
+    Init,
+}
+
+impl Origin {
+    /// Its name in tables and plots.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Random => "random start",
+            Origin::Spectral => "spectral start",
+            Origin::Init => "warm start",
+        }
+    }
+}
 
 /// The figures of one half-sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RmlsStep {
+    /// The start of its sweeps; reports of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// "start", "sweep 1, L_x", "sweep 1, L_y" …
     pub step: String,
     /// tr(L_xᵀ C L_y) less the penalties.
@@ -36,7 +66,10 @@ pub struct RmlsReport {
     /// Form of the products with C, with the counts that decided it.
     #[serde(default)]
     pub way: String,
-    /// Every half-sweep.
+    /// The reason for the start, where it was chosen without validation data.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Every half-sweep, start after start.
     pub steps: Vec<RmlsStep>,
     /// The index in `steps` of the result.
     pub best: usize,
@@ -50,15 +83,64 @@ pub struct RmlsReport {
 }
 
 impl RmlsReport {
+    /// The starts that were tried, in order, each with its steps.
+    pub fn branches(&self) -> Vec<(Option<Origin>, Range<usize>)> {
+        let mut branches: Vec<(Option<Origin>, Range<usize>)> = Vec::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            match branches.last_mut() {
+                Some((origin, steps)) if *origin == step.origin => steps.end = at + 1,
+                _ => branches.push((step.origin, at..at + 1)),
+            }
+        }
+        branches
+    }
+
+    /// How the start was chosen, and what the result is where that is not the end of a sweep.
+    pub fn remarks(&self) -> Vec<String> {
+        let Some(kept) = self.steps.get(self.best) else { return Vec::new() };
+        let mut remarks = Vec::new();
+        let mut scores: Vec<(Option<Origin>, f64)> = self
+            .branches()
+            .into_iter()
+            .map(|(origin, steps)| {
+                let scores = self.steps[steps].iter().filter_map(|step| step.validation);
+                (origin, scores.fold(f64::NEG_INFINITY, f64::max))
+            })
+            .collect();
+        if !self.reason.is_empty() {
+            remarks.push(self.reason.clone());
+        } else if scores.len() > 1 && scores.iter().all(|(_, score)| score.is_finite()) {
+            // The chosen one first.
+            scores.sort_by_key(|&(origin, _)| origin != kept.origin);
+            let name = |origin: Option<Origin>| origin.map_or("start", Origin::name);
+            let told = scores.iter().map(|&(origin, score)| format!("{} {score:.4}", name(origin)));
+            let told: Vec<String> = told.collect();
+            remarks.push(format!("start chosen on validation: {}", told.join(", ")));
+        }
+        if kept.step == START {
+            remarks.push("the result is the spectral start: PLS with scaled rows".into());
+        }
+        if kept.origin == Some(Origin::Random) && kept.step == FIRST_HALF {
+            remarks.push(format!(
+                "the result is {FIRST_HALF}: L_y is random, and L_x is fitted to it"
+            ));
+        }
+        remarks
+    }
+
     /// Warnings for the user.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.spectral.iter().flat_map(|spectral| spectral.warnings()).collect();
-        let kept = &self.steps[self.best].step;
-        if let Some(at) = self.collapsed {
+        let Some(best) = self.steps.get(self.best) else { return warnings };
+        let kept = &best.step;
+        // Where several starts are compared, the collapse of one is no news.
+        let one_start =
+            self.branches().iter().filter(|(o, _)| *o != Some(Origin::Init)).count() < 2;
+        if let Some(at) = self.collapsed.filter(|_| one_start) {
             let step = &self.steps[at];
             let advice = match self.spectral {
-                None => "Try start = \"spectral\", or centring = \"clicks\"",
+                None => "Try start = \"auto\", or centring = \"clicks\"",
                 Some(_) => "That is normal after a few sweeps; fewer sweeps save the time",
             };
             warnings.push(format!(
@@ -69,17 +151,6 @@ impl RmlsReport {
         if kept == INIT {
             warnings.push(
                 "no sweep is better than the earlier maps: they are the result, and new features have no weight".into(),
-            );
-        }
-        if self.best == 0 && self.spectral.is_none() && kept != INIT && kept != START {
-            warnings.push(format!(
-                "the result is {kept}: L_y is the random start, and L_x is fitted to it"
-            ));
-        }
-        if kept == START && self.steps.len() > 1 {
-            warnings.push(
-                "no sweep is better than the spectral start: the result is PLS with scaled rows"
-                    .into(),
             );
         }
         warnings

@@ -31,7 +31,7 @@ fn params(penalty: Penalty) -> Rmls {
     Rmls {
         dim: 70,
         start: Start::Random,
-        sweeps: 2,
+        sweeps: Some(2),
         penalty,
         beta: if penalty == Penalty::Absolute { 0.02 } else { 0.0 },
         gamma: if penalty == Penalty::Absolute { 0.1 } else { 0.0 },
@@ -78,7 +78,7 @@ fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
     let (x, r, y) = matrices();
     let c = Naive::of(&explicit_c(&x, &r, &y).unwrap());
     for penalty in [Penalty::None, Penalty::Absolute, Penalty::Relative, Penalty::Bound] {
-        let params = Rmls { sweeps: 1, ..params(penalty) };
+        let params = Rmls { sweeps: Some(1), ..params(penalty) };
         let (maps, report) = same_at_any_thread_count(|| {
             fit::fit(IN_MEMORY, &params, operator(), None, None, &Run::silent()).unwrap()
         });
@@ -132,7 +132,7 @@ fn where_the_maps_lie_does_not_change_a_bit() {
     let silent = Run::silent();
     let run = silent.with_scratch(folder.path());
     for penalty in [Penalty::None, Penalty::Relative] {
-        let params = Rmls { sweeps: 4, patience: 9, ..params(penalty) };
+        let params = Rmls { sweeps: Some(4), patience: 9, ..params(penalty) };
         let fit = |placement: MemoryPlacement| {
             let mut calls = 0;
             let mut validate = |_: &Panels, _: &Panels| {
@@ -192,7 +192,7 @@ fn the_place_of_the_maps_follows_from_the_memory() {
 #[test]
 fn a_fit_stopped_in_a_half_sweep_leaves_no_scratch_file() {
     let folder = tempfile::tempdir().unwrap();
-    let params = Rmls { sweeps: 4, patience: 9, ..params(Penalty::None) };
+    let params = Rmls { sweeps: Some(4), patience: 9, ..params(Penalty::None) };
     let placement = MemoryPlacement { maps_on_disk: true, best_on_disk: true, ..IN_MEMORY };
     // A half-sweep asks before it begins and at each of its three panels; this is inside the
     // first of the second sweep, when maps and a copy of the best lie in files.
@@ -217,7 +217,7 @@ fn the_objective_of_a_spectral_start_counts_an_absolute_penalty() {
     let c = Naive::of(&explicit_c(&x, &r, &y).unwrap());
     let params = Rmls {
         dim: 5,
-        sweeps: 1,
+        sweeps: Some(1),
         start: Start::Spectral,
         beta: 0.03,
         gamma: 3.0,

@@ -104,7 +104,7 @@ fn every_half_sweep_of_rmls_raises_the_objective() {
         let rmls = Rmls {
             dim: 3,
             start: Start::Random,
-            sweeps: 6,
+            sweeps: Some(6),
             penalty,
             beta: threshold,
             gamma: threshold,
@@ -135,7 +135,7 @@ fn rmls_on_non_negative_data_collapses_and_says_so() {
     let x: Vec<Vec<f32>> =
         (0..40).map(|i| (0..40).map(|j| if i == j { 1.0 } else { 0.05 }).collect()).collect();
     let rows: Vec<&[f32]> = x.iter().map(Vec::as_slice).collect();
-    let rmls = Rmls { dim: 30, start: Start::Random, sweeps: 8, ..Rmls::default() };
+    let rmls = Rmls { dim: 30, start: Start::Random, sweeps: Some(8), ..Rmls::default() };
     let (_, report) =
         rmls.fit(weighted(&rows, identity_matrix(40), &rows), &Run::silent(), None).unwrap();
     let last = report.steps.last().unwrap();
@@ -146,7 +146,8 @@ fn rmls_on_non_negative_data_collapses_and_says_so() {
 
 #[test]
 fn rmls_stops_on_validation_and_returns_the_best_sweep() {
-    let rmls = Rmls { dim: 3, start: Start::Random, sweeps: 9, patience: 2, ..Rmls::default() };
+    let rmls =
+        Rmls { dim: 3, start: Start::Random, sweeps: Some(9), patience: 2, ..Rmls::default() };
     let mut calls = 0.0;
     let mut validate = |_: &Panels, _: &Panels| {
         calls += 1.0;
@@ -154,14 +155,14 @@ fn rmls_stops_on_validation_and_returns_the_best_sweep() {
     };
     let (maps, report) = rmls.fit(two_groups(), &Run::silent(), Some(&mut validate)).unwrap();
     assert_eq!((report.best, report.steps.len()), (1, 6));
-    let one = Rmls { sweeps: 1, ..rmls };
+    let one = Rmls { sweeps: Some(1), ..rmls };
     let (first, _) = one.fit(two_groups(), &Run::silent(), None).unwrap();
     assert_eq!(maps, first, "the best sweep is what one sweep alone gives");
 }
 
 #[test]
 fn a_spectral_start_without_sweeps_is_pls_with_scaled_rows() {
-    let rmls = Rmls { dim: 2, sweeps: 0, ..Rmls::default() };
+    let rmls = Rmls { dim: 2, start: Start::Spectral, sweeps: Some(0), ..Rmls::default() };
     let (maps, report) = rmls.fit(two_groups(), &Run::silent(), None).unwrap();
     let (mut pls, _) = Pls { dim: 2, ..Pls::default() }.fit(two_groups(), &Run::silent()).unwrap();
     for map in [&mut pls.l_x, &mut pls.l_y] {
@@ -180,7 +181,13 @@ fn a_spectral_start_without_sweeps_is_pls_with_scaled_rows() {
 
 #[test]
 fn the_first_half_sweep_from_the_spectral_start_meets_u_again() {
-    let rmls = Rmls { dim: 2, sweeps: 1, tolerance: 1e-6, ..Rmls::default() };
+    let rmls = Rmls {
+        dim: 2,
+        start: Start::Spectral,
+        sweeps: Some(1),
+        tolerance: 1e-6,
+        ..Rmls::default()
+    };
     let data = two_groups();
     let c = explicit_c(&data.x, &data.r, &data.y).unwrap();
     let (_, report) = rmls.fit(data, &Run::silent(), None).unwrap();
@@ -211,7 +218,7 @@ fn negative_responses_push_apart() {
     let x: [&[f32]; 2] = [&[1.0, 0.0], &[0.0, 1.0]];
     let r = Csr::from_triplets(2, 2, vec![(0, 0, 1.0), (0, 1, -1.0), (1, 1, 1.0), (1, 0, -1.0)])
         .unwrap();
-    let rmls = Rmls { dim: 2, start: Start::Random, sweeps: 5, ..Rmls::default() };
+    let rmls = Rmls { dim: 2, start: Start::Random, sweeps: Some(5), ..Rmls::default() };
     let (maps, _) = rmls.fit(weighted(&x, r, &x), &Run::silent(), None).unwrap();
     assert!(dot_f64(&maps.l_x.row(0), &maps.l_y.row(0)) > 0.9);
     assert!(dot_f64(&maps.l_x.row(0), &maps.l_y.row(1)) < -0.9);
@@ -223,7 +230,7 @@ fn every_result_of_rmls_obeys_its_own_penalty() {
         let rmls = Rmls {
             dim: 3,
             start,
-            sweeps: 3,
+            sweeps: Some(3),
             patience: 9,
             penalty: Penalty::Bound,
             lambda_x: 1.1,

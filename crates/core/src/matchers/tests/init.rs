@@ -107,7 +107,8 @@ fn pls_that_begins_with_a_model_finds_the_same_in_fewer_iterations() {
 #[test]
 fn rmls_goes_on_as_if_it_had_never_stopped() {
     let data = bilinear::two_groups;
-    let rmls = |sweeps| Rmls { dim: 3, start: Start::Random, sweeps, ..Rmls::default() };
+    let rmls =
+        |sweeps| Rmls { dim: 3, start: Start::Random, sweeps: Some(sweeps), ..Rmls::default() };
     let (two, _) = rmls(2).fit(data(), &Run::silent(), None).unwrap();
     let (three, whole) = rmls(3).fit(data(), &Run::silent(), None).unwrap();
     let (on, report) = rmls(1).fit_from(data(), Some(two.clone()), &Run::silent(), None).unwrap();

@@ -230,7 +230,7 @@ fn the_largest_numbers_do_no_harm() {
     let mut all: Vec<Params> = methods().map(|(name, _)| Params::named(name).unwrap()).collect();
     let most = usize::MAX;
     all.extend([
-        Params::Rmls(Rmls { sweeps: most, dim: most, ..Rmls::default() }),
+        Params::Rmls(Rmls { sweeps: Some(most), dim: most, ..Rmls::default() }),
         Params::Pls(Pls { oversample: Some(most), dim: most, ..Pls::default() }),
         Params::Mpls(Mpls { oversample: Some(most), dim: most, ..Mpls::default() }),
         Params::Square(Square { oversample: Some(most), dim: most, ..Square::default() }),
