@@ -31,7 +31,8 @@ Examples:
     --baseline mart:-pls+-rmls      what matchers add as features of a ranker";
 
 /// Compared where no models are named.
-const MODELS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
+const MODELS: [&str; 8] =
+    ["bm25", "vsm", "lm", "pls", "rmls", "association", "pls+bm25", "rmls+bm25"];
 
 /// Compare models on a dataset's test queries, with confidence intervals and significance tests.
 #[derive(Args)]
@@ -41,7 +42,7 @@ pub struct CompareArgs {
     dataset: PathBuf,
 
     /// Models and mixes, separated by commas; `all` is every method
-    /// [default: bm25,vsm,lm,pls,rmls,pls+bm25,rmls+bm25; without training pairs, those of them that
+    /// [default: bm25,vsm,lm,pls,rmls,association,pls+bm25,rmls+bm25; without training pairs, those of them that
     /// do not learn].
     #[arg(long, value_name = "M,M", value_delimiter = ',')]
     models: Option<Vec<String>>,

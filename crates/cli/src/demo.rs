@@ -11,7 +11,7 @@ use liken::data::Dataset;
 use liken::eval::{Candidates, CompareParams, Comparison, HeldOut, Measure, Variant};
 use liken::experiment::fit_and_compare;
 use liken::features::Preparation;
-use liken::matchers::{Explanation, Mixture, Model, Params, Trained};
+use liken::matchers::{Explanation, FitReport, Mixture, Model, Params, Trained};
 use liken::synth::{Synthetic, SyntheticLog, import};
 use liken::training;
 use liken_engine::Error;
@@ -30,7 +30,8 @@ use crate::{compare, explain};
 const DIM: &str = "200";
 /// Mixes of `--all` besides those of [`ROWS`].
 const MORE_MIXES: [&str; 4] = ["walk+bm25", "lsi_qd+bm25", "ridge+bm25", "clicked+bm25"];
-const ROWS: [&str; 7] = ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"];
+const ROWS: [&str; 8] =
+    ["bm25", "vsm", "lm", "pls", "rmls", "association", "pls+bm25", "rmls+bm25"];
 
 /// Train, compare and explain on a built-in click log.
 #[derive(Args)]
@@ -128,6 +129,11 @@ pub fn run(args: &DemoArgs, console: &Console) -> anyhow::Result<()> {
     let name = &comparison.rows[best].name;
     let started = Instant::now();
     let learnt = console.run(|run| train(&dataset, name, run))?;
+    for report in &learnt.reports {
+        if let FitReport::Rmls(report) = report {
+            report.remarks().iter().try_for_each(|remark| writeln!(out, "     rmls: {remark}"))?;
+        }
+    }
     console.run(|_| learnt.save(&model, args.force, started.elapsed()))?;
     let words = console.run(|run| train(&dataset, "bm25", run))?;
     writeln!(

@@ -18,7 +18,7 @@ fn the_demo_beats_bm25_explains_itself_and_says_what_to_type_next() {
         "liken search model \"your query\"",
         "All files are in kept",
     ]);
-    for row in ["bm25", "vsm", "lm", "pls", "rmls", "pls+bm25", "rmls+bm25"] {
+    for row in ["bm25", "vsm", "lm", "pls", "rmls", "association", "pls+bm25", "rmls+bm25"] {
         assert!(said.out.lines().any(|line| line.split(' ').next() == Some(row)), "{row}");
     }
     assert_eq!(said.out.matches("They share no word.").count(), 2, "{}", said.out);

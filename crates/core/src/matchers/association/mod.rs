@@ -8,7 +8,8 @@
 //! after one sweep:     L_x L_yᵀ → Ĉ·(CᵀĈ D_m)ᵀ   score xᵀ Ĉ Ĉᵀ C D_m y
 //! ```
 //! with Ĉ = D_x C. D_x, D_y and D_m divide by the norms of the rows of C, of its columns, and of the rows
-//! of CᵀĈ, to a power; RMLS has 1 for rows, and for columns 0 after half a sweep and 1 after one.
+//! of CᵀĈ, to a power. RMLS has 1 for rows, and for columns 0 after half a sweep and 1 after one; a small power
+//! for columns is better on most logs (docs/BENCHMARKS.md).
 //! C is never formed: a query becomes a sparse vector over document features by three sparse products
 //! (`kernel.rs`), and training is the norms alone (`norms.rs`).
 //!
@@ -87,6 +88,7 @@ impl Method for Association {
             RESPONSE,
             ("depth", "[\"half\", \"one\"]"),
             ("x_power", "[0.5, 0.75, 1.0]"),
+            ("y_power", "[0.0, 0.25, 0.5, 1.0]"),
         ]
     }
 }

@@ -14,7 +14,7 @@ pub struct Association {
     /// Divide the rows of C, one per query feature, by their norm to this power: 0 favours frequent
     /// features, 1 makes all alike.
     pub x_power: f64,
-    /// The same for document features. Not set: 0 at half a sweep, 1 at one sweep, as RMLS does.
+    /// The same for document features. Not set: 0.25 at half a sweep, 1 at one sweep. RMLS has 0 and 1.
     pub y_power: Option<f64>,
     /// Features of queries and documents.
     pub features: Features,
@@ -46,9 +46,10 @@ impl Default for Association {
             depth: Depth::default(),
             x_power: 1.0,
             y_power: None,
-            features: Features::default(),
-            weighting: Weighting::default(),
-            response: Response::default(),
+            // Chosen on validation of seven logs: docs/BENCHMARKS.md.
+            features: Features { query_clicks: 1.0, ..Features::default() },
+            weighting: Weighting::Mean,
+            response: Response::Raw,
             sketch: 1024,
             seed: 1,
         }
@@ -58,7 +59,7 @@ impl Default for Association {
 impl Association {
     /// The powers of the norms of rows and of columns.
     pub(super) fn powers(&self) -> [f64; 2] {
-        let usual = if self.depth == Depth::One { 1.0 } else { 0.0 };
+        let usual = if self.depth == Depth::One { 1.0 } else { 0.25 };
         [self.x_power, self.y_power.unwrap_or(usual)]
     }
 }

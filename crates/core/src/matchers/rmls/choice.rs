@@ -4,36 +4,27 @@
 //! little where it has many of about the same strength (a large, sparse log); a random start is a
 //! sketch of all of C.
 
-use super::params::Rmls;
 use super::report::Origin;
 use crate::linalg::{Dense, Operator, PANEL};
-use crate::{Result, Run};
 
 /// Aspects of C for each latent dimension above which a random start is better.
 const MOST_ASPECTS_PER_DIM: f64 = 1.0;
 
-/// The better start by a rule, and the reason.
-pub(super) fn start_of(
-    operator: &Operator,
-    params: &Rmls,
-    run: &Run<'_>,
-) -> Result<(Origin, String)> {
-    run.step("effective number of aspects", 0, None)?;
-    let aspects = aspects(operator, params.seed);
-    let dim = params.dim;
+/// The better start of a C with so many aspects, and the reason.
+pub(super) fn start_of(aspects: f64, dim: usize) -> (Origin, String) {
     let many = aspects > MOST_ASPECTS_PER_DIM * dim as f64;
     let (origin, comparison) =
         if many { (Origin::Random, "more") } else { (Origin::Spectral, "no more") };
     let reason = format!(
-        "{}, since there is no validation data and C has about {aspects:.0} aspects of equal strength, {comparison} than {dim} dimensions hold",
+        "{}, since there is no validation data and C has {comparison} aspects than {dim} dimensions hold",
         origin.name()
     );
-    Ok((origin, reason))
+    (origin, reason)
 }
 
 /// (Σσ²)²/Σσ⁴ of C: the number of singular values if they were all equal. Both sums are the mean over a
 /// panel of random vectors: E‖Cg‖² = Σσ² and E‖CᵀCg‖² = Σσ⁴.
-fn aspects(operator: &Operator, seed: u64) -> f64 {
+pub(super) fn aspects(operator: &Operator, seed: u64) -> f64 {
     let squares = |block: &Dense| -> f64 {
         let sum: f64 = block.values().iter().map(|&v| f64::from(v) * f64::from(v)).sum();
         sum / PANEL as f64

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::choice::start_of;
+use super::choice::{aspects, start_of};
 use super::half::{HalfSweeps, Sums};
 use super::params::{Penalty, Rmls, Start};
 use super::report::{INIT, Origin, RmlsReport, RmlsStep, START};
@@ -42,9 +42,17 @@ pub(super) fn fit(
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
-    let (branches, reason) = branches(params, &operator, init.is_some(), validate.is_some(), run)?;
+    let aspects = match params.start {
+        Start::Auto => {
+            run.step("aspects of the clicks", 0, None)?;
+            Some(aspects(&operator, params.seed))
+        }
+        Start::Random | Start::Spectral => None,
+    };
+    let (branches, reason) = branches(params, aspects, init.is_some(), validate.is_some());
     let report = RmlsReport {
         way: operator.product_form().to_string(),
+        aspects,
         reason,
         steps: Vec::new(),
         best: 0,
@@ -130,12 +138,11 @@ pub(super) fn fit(
 /// vectors come before the random start: they need the most memory while no other maps exist.
 fn branches(
     params: &Rmls,
-    operator: &Operator,
+    aspects: Option<f64>,
     init: bool,
     validated: bool,
-    run: &Run<'_>,
-) -> Result<(Vec<Origin>, String)> {
-    Ok(match (params.start, init) {
+) -> (Vec<Origin>, String) {
+    match (params.start, init) {
         (Start::Random, false) => (vec![Origin::Random], String::new()),
         (Start::Random, true) => (vec![Origin::Init], String::new()),
         (Start::Spectral, _) => (vec![Origin::Spectral], String::new()),
@@ -144,11 +151,11 @@ fn branches(
             (first.into_iter().chain([Origin::Spectral, Origin::Random]).collect(), String::new())
         }
         (Start::Auto, _) => {
-            let (origin, reason) = start_of(operator, params, run)?;
+            let (origin, reason) = start_of(aspects.unwrap_or(0.0), params.dim);
             let from_earlier = init && origin == Origin::Random;
             (vec![if from_earlier { Origin::Init } else { origin }], reason)
         }
-    })
+    }
 }
 
 /// Whether the maps are in memory or on disk.

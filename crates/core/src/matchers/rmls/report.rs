@@ -66,6 +66,9 @@ pub struct RmlsReport {
     /// Form of the products with C, with the counts that decided it.
     #[serde(default)]
     pub way: String,
+    /// The number of aspects of equal strength that C has, where a start was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aspects: Option<f64>,
     /// The reason for the start, where it was chosen without validation data.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -99,6 +102,9 @@ impl RmlsReport {
     pub fn remarks(&self) -> Vec<String> {
         let Some(kept) = self.steps.get(self.best) else { return Vec::new() };
         let mut remarks = Vec::new();
+        if let Some(aspects) = self.aspects {
+            remarks.push(format!("C has about {aspects:.0} aspects of equal strength"));
+        }
         let mut scores: Vec<(Option<Origin>, f64)> = self
             .branches()
             .into_iter()

@@ -257,3 +257,106 @@ fn going_on_from_a_sparse_model_does_as_from_the_same_numbers_in_full() {
         assert_eq!(fit(Some(maps)), fit(Some(dense)));
     }
 }
+
+/// A fit whose validation score is best at step `best`.
+fn fit_with_best(
+    placement: MemoryPlacement,
+    start: Start,
+    init: Option<Maps>,
+    best: usize,
+    run: &Run<'_>,
+) -> (Maps, RmlsReport) {
+    let params = Rmls { start, sweeps: Some(1), dim: 8, ..params(Penalty::None) };
+    let mut steps = 0;
+    let mut validate = |_: &Panels, _: &Panels| {
+        steps += 1;
+        Ok(if steps - 1 == best { 1.0 } else { 0.5 / steps as f64 })
+    };
+    fit::fit(placement, &params, operator(), init, Some(&mut validate), run).unwrap()
+}
+
+#[test]
+fn the_better_of_both_starts_is_the_result_with_the_bits_of_that_start_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let silent = Run::silent();
+    let run = silent.with_scratch(folder.path());
+    let on_disk = MemoryPlacement { maps_on_disk: true, best_on_disk: true, ..IN_MEMORY };
+    // The spectral start has three steps, the random one two.
+    for best in 0..5 {
+        let (start, step) =
+            if best < 3 { (Start::Spectral, best) } else { (Start::Random, best - 3) };
+        let expected = fit_with_best(IN_MEMORY, start, None, step, &run);
+        for placement in [IN_MEMORY, on_disk] {
+            let (maps, report) = fit_with_best(placement, Start::Auto, None, best, &run);
+            assert_eq!(maps, expected.0, "{best}");
+            assert_eq!(report.best, best);
+            let names: Vec<&str> = report.steps.iter().map(|step| &*step.step).collect();
+            let sweep = ["sweep 1, L_x", "sweep 1, L_y"];
+            assert_eq!(names, [&["start"][..], &sweep, &sweep].concat());
+            let steps: Vec<_> = report.branches().into_iter().map(|(_, steps)| steps).collect();
+            assert_eq!(steps, [0..3, 3..5]);
+            let chosen = if best < 3 { "spectral start 1.0000" } else { "random start 1.0000" };
+            let told = report.remarks().remove(1);
+            assert!(told.starts_with(&format!("start chosen on validation: {chosen}")), "{told}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are left");
+}
+
+#[test]
+fn a_warm_start_is_compared_with_both_other_starts() {
+    let run = Run::silent();
+    let (maps, _) = fit_with_best(IN_MEMORY, Start::Random, None, 1, &run);
+    for best in [0, 2, 3, 7] {
+        let (found, report) = fit_with_best(IN_MEMORY, Start::Auto, Some(maps.clone()), best, &run);
+        let origins: Vec<_> = report.branches().into_iter().map(|(origin, _)| origin).collect();
+        assert_eq!(
+            origins,
+            [Some(Origin::Init), Some(Origin::Spectral), Some(Origin::Random)],
+            "{best}"
+        );
+        assert_eq!(report.best, best);
+        let alone = match best {
+            0 => Some(maps.clone()),
+            7 => Some(fit_with_best(IN_MEMORY, Start::Random, None, 1, &run).0),
+            _ => None,
+        };
+        assert!(alone.is_none_or(|alone| alone == found), "{best}");
+    }
+}
+
+#[test]
+fn sweeps_end_when_they_change_nothing() {
+    let fit = |min_change: f64| {
+        let params =
+            Rmls { dim: 1, min_change, sweeps: Some(500), patience: 0, ..params(Penalty::None) };
+        fit::fit(IN_MEMORY, &params, operator(), None, None, &Run::silent()).unwrap().1
+    };
+    let report = fit(1e-4);
+    let last = |at: usize| report.steps[report.steps.len() - at].change;
+    assert!(report.steps.len() < 1000, "{}", report.steps.len());
+    assert!(last(1).max(last(2)) < 1e-4 && last(3).max(last(4)) >= 1e-4);
+    assert_eq!(report.best, report.steps.len() - 1);
+}
+
+#[test]
+fn without_validation_the_spectrum_decides() {
+    let diagonal = |n: usize, few: usize| {
+        // `few` strong directions and a faint one for each of the rest.
+        let one = |i: u32| (i, i, if (i as usize) < few { 100.0 } else { 1.0 });
+        let r = Csr::from_triplets(n, n, (0..n as u32).map(one).collect()).unwrap();
+        let identity = crate::oracle::identity(n);
+        Operator::new(identity.clone(), r, identity, Centring::None).unwrap()
+    };
+    let params = Rmls { start: Start::Auto, dim: 20, sweeps: None, ..params(Penalty::None) };
+    for (operator, origin, aspects) in
+        [(diagonal(400, 0), Origin::Random, 400.0), (diagonal(400, 5), Origin::Spectral, 5.0)]
+    {
+        let (_, report) =
+            fit::fit(IN_MEMORY, &params, operator, None, None, &Run::silent()).unwrap();
+        assert!(report.steps.iter().all(|step| step.origin == Some(origin)), "{}", report.reason);
+        let found = report.aspects.unwrap();
+        assert!((found / aspects - 1.0).abs() < 0.5, "{found}");
+        assert_eq!(report.remarks()[1], report.reason);
+    }
+}
