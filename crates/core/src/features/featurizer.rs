@@ -79,6 +79,11 @@ impl Featurizer {
         })
     }
 
+    /// The features of every document of `counts` without its clicks, as if it were unseen.
+    pub fn docs_by_words(&self, counts: &Counts) -> Result<Csr> {
+        Csr::by_rows(self.d_y(), counts.n_docs(), |j| Ok(self.doc(counts.docs.row(j), None)))
+    }
+
     /// A description of feature `u` of queries.
     pub fn query_feature(&self, counts: &Counts, u: u32) -> String {
         match (u as usize).checked_sub(self.n_terms) {

@@ -56,6 +56,11 @@ impl Features {
         Features { query_clicks: 0.0, doc_clicks: 0.0, ..Features::default() }
     }
 
+    /// Whether documents have both kinds of features, so that they can also be scored by words alone.
+    pub fn has_both_of_docs(&self) -> bool {
+        self.doc_words > 0.0 && self.doc_clicks > 0.0
+    }
+
     /// An error if a weight is out of range.
     pub fn check(&self) -> Result<()> {
         for (name, weight) in [

@@ -27,6 +27,8 @@ pub struct Bilinear {
     pub(super) embeddings: OnceLock<DocEmbeddings>,
     /// Whether embeddings are scaled to norm one, so that the score is their cosine.
     pub(super) cosine: bool,
+    /// Whether documents are scored by their words alone, though the maps have click features, too.
+    pub(super) by_words: bool,
 }
 
 /// The embeddings of documents: documents × latent dimensions.
@@ -49,18 +51,22 @@ impl DocEmbeddings {
 impl Bilinear {
     /// Puts learnt maps together with the counts they were learnt from.
     pub fn new(counts: &Counts, features: &Features, maps: Maps) -> Result<Self> {
-        Bilinear::placed(counts, features, maps, None)
+        Bilinear::placed(counts, features, maps, false, None)
     }
 
-    /// The same with the documents' embeddings in a scratch file in `folder`, if given.
+    /// The same for documents that are scored by their words alone, if `by_words`, and with their
+    /// embeddings in a scratch file in `folder`, if given.
     pub(super) fn placed(
         counts: &Counts,
         features: &Features,
         maps: Maps,
+        by_words: bool,
         folder: Option<&Path>,
     ) -> Result<Self> {
-        let y = Arc::new(Featurizer::new(counts, features)?.docs(counts)?);
-        Bilinear::over(counts, features, maps, y, folder)
+        let featurizer = Featurizer::new(counts, features)?;
+        let y = if by_words { featurizer.docs_by_words(counts) } else { featurizer.docs(counts) };
+        let bilinear = Bilinear::over(counts, features, maps, Arc::new(y?), folder)?;
+        Ok(Bilinear { by_words, ..bilinear })
     }
 
     /// The same for documents whose features `y` are already computed.
@@ -93,7 +99,7 @@ impl Bilinear {
             _ => OnceLock::new(),
         };
         let (featurizer, maps) = (Arc::new(featurizer), Arc::new(maps));
-        Ok(Bilinear { featurizer, maps, y, embeddings, cosine: false })
+        Ok(Bilinear { featurizer, maps, y, embeddings, cosine: false, by_words: false })
     }
 
     /// Whether scores are dot products of documents' embeddings, and not sums over their features.
@@ -166,7 +172,8 @@ impl Bilinear {
         if maps.l_x.n_rows() > counts.n_terms() {
             maps.l_x = maps.l_x.with_zero_rows(n_new)?;
         }
-        let fitted = Bilinear::new(counts, self.featurizer.features(), maps)?;
+        let features = self.featurizer.features();
+        let fitted = Bilinear::placed(counts, features, maps, self.by_words, None)?;
         Ok(if self.cosine { fitted.with_cosine() } else { fitted })
     }
 

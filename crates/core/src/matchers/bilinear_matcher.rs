@@ -14,6 +14,9 @@ use crate::file::TensorsWriter;
 use crate::linalg::{Dense, dot, dot_f64};
 use crate::sparse::{Csr, Row};
 
+/// The tensor of a model whose documents are scored by their words alone.
+pub(super) const BY_WORDS: &str = "by_words";
+
 impl Bilinear {
     /// Puts the maps that a model folder keeps together with the counts they were learnt from.
     pub(super) fn restored(
@@ -21,8 +24,9 @@ impl Bilinear {
         features: &Features,
         state: SavedState<'_>,
     ) -> Result<Box<dyn Matcher>> {
-        let maps = Maps::read(state.tensors()?)?;
-        Ok(Box::new(Bilinear::new(counts, features, maps)?))
+        let tensors = state.tensors()?;
+        let by_words = tensors.has(BY_WORDS)?;
+        Ok(Box::new(Bilinear::placed(counts, features, Maps::read(tensors)?, by_words, None)?))
     }
 }
 
@@ -90,6 +94,9 @@ impl Matcher for Bilinear {
     fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         self.maps.l_x.save_state("l_x", tensors);
         self.maps.l_y.save_state("l_y", tensors);
+        if self.by_words {
+            tensors.array(BY_WORDS, &[1], &[1.0f32]);
+        }
     }
 
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
@@ -102,8 +109,8 @@ impl Matcher for Bilinear {
         })?;
         let (featurizer, maps) = (Arc::clone(&self.featurizer), Arc::clone(&self.maps));
         let embeddings = OnceLock::new();
-        let (y, cosine) = (Arc::new(y), self.cosine);
-        Ok(Some(Box::new(Bilinear { featurizer, maps, y, embeddings, cosine })))
+        let (y, cosine, by_words) = (Arc::new(y), self.cosine, self.by_words);
+        Ok(Some(Box::new(Bilinear { featurizer, maps, y, embeddings, cosine, by_words })))
     }
 
     fn no_match(&self) -> &'static str {

@@ -1,6 +1,7 @@
 //! Each matcher's numbers, by hand or from elsewhere; what they all must do is in `conformance`.
 
 mod bilinear;
+mod by_words;
 mod conformance;
 mod init;
 mod lsi;

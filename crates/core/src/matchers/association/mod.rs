@@ -27,9 +27,11 @@ use std::sync::Arc;
 use self::kernel::Kernel;
 use self::norms::Norms;
 pub use self::params::{Association, Depth};
-use super::method::{Fitting, Matcher, Method, SavedState};
+use super::bilinear_matcher::BY_WORDS;
+use super::method::{Fitting, Matcher, Method, SavedState, ValidationScorer};
 use super::space::{DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::sparse_vector::row_of;
+use super::validation::{BY_WORDS_REMARK, scores_of};
 use super::{Contribution, FitReport, StepsReport};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, UnseenCounts, Weighted};
 use crate::file::{Tensors, TensorsWriter};
@@ -48,20 +50,34 @@ impl Method for Association {
 
     fn fit_to(&self, fitting: Fitting<'_>) -> Result<(Box<dyn Matcher>, FitReport)> {
         self.check()?;
-        let Fitting { counts, run, .. } = fitting;
+        let Fitting { counts, scorer, run, .. } = fitting;
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
-        let (norms, notes) = Norms::of(&data, self, run)?;
-        let matcher = Associated::new(self.depth, featurizer, data, norms)?;
+        let (norms, mut notes) = Norms::of(&data, self, run)?;
+        let mut matcher = Associated::new(self.depth, featurizer, data, norms)?;
+        if let Some(scorer) = scorer.filter(|_| self.features.has_both_of_docs()) {
+            run.step("validation", 0, None)?;
+            let by_words = matcher.by_words(counts)?;
+            if by_words.validation(counts, scorer)? > matcher.validation(counts, scorer)? {
+                matcher = by_words;
+                notes.push(BY_WORDS_REMARK.into());
+            }
+        }
         let report = StepsReport { notes, ..StepsReport::default() };
         Ok((Box::new(matcher), FitReport::Steps(report)))
     }
 
     fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
-        let norms = Norms::read(state.tensors()?)?;
+        let tensors = state.tensors()?;
+        let norms = Norms::read(tensors)?;
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
-        Ok(Box::new(Associated::new(self.depth, featurizer, data, norms)?))
+        let matcher = Associated::new(self.depth, featurizer, data, norms)?;
+        Ok(Box::new(if tensors.has(BY_WORDS)? { matcher.by_words(counts)? } else { matcher }))
+    }
+
+    fn validated(&self) -> bool {
+        self.features.has_both_of_docs()
     }
 
     fn features(&self) -> Option<Features> {
@@ -99,13 +115,33 @@ struct Associated {
     kernel: Arc<Kernel>,
     /// Features of the documents that are scored.
     docs: Arc<Csr>,
+    /// Whether documents are scored by their words alone.
+    by_words: bool,
 }
 
 impl Associated {
     fn new(depth: Depth, featurizer: Featurizer, data: Weighted, norms: Norms) -> Result<Self> {
         let docs = Arc::new(data.y);
         let kernel = Kernel::new(depth, data.x, data.r, Arc::clone(&docs), norms)?;
-        Ok(Associated { featurizer: Arc::new(featurizer), kernel: Arc::new(kernel), docs })
+        let (featurizer, kernel) = (Arc::new(featurizer), Arc::new(kernel));
+        Ok(Associated { featurizer, kernel, docs, by_words: false })
+    }
+
+    /// The same for documents that are scored by their words alone.
+    fn by_words(&self, counts: &Counts) -> Result<Self> {
+        let (featurizer, kernel) = (Arc::clone(&self.featurizer), Arc::clone(&self.kernel));
+        let docs = Arc::new(featurizer.docs_by_words(counts)?);
+        Ok(Associated { featurizer, kernel, docs, by_words: true })
+    }
+
+    fn validation(&self, counts: &Counts, scorer: &ValidationScorer<'_>) -> Result<f64> {
+        let queries = self.featurizer.queries(counts)?;
+        Ok(scorer(&|query, candidates| {
+            self.kernel.with(queries.row(query as usize), |weights| {
+                let score = |doc: usize| sum_of(self.docs.row(doc), weights);
+                scores_of(candidates, self.docs.n_rows(), score)
+            })
+        }))
     }
 
     /// Calls `score` with the number of every document's score and its row.
@@ -163,15 +199,21 @@ impl Matcher for Associated {
 
     fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
         self.kernel.norms().save_state(tensors);
+        if self.by_words {
+            tensors.array(BY_WORDS, &[1], &[1.0f32]);
+        }
     }
 
     fn with_documents(&self, counts: &Counts, n_new: usize) -> Result<Option<Box<dyn Matcher>>> {
         let featurizer = Featurizer::new(counts, self.featurizer.features())?;
-        let docs = Arc::new(featurizer.docs(counts)?);
+        let by_words = self.by_words;
+        let docs =
+            if by_words { featurizer.docs_by_words(counts) } else { featurizer.docs(counts) };
+        let docs = Arc::new(docs?);
         // Clicked documents are features of queries; nobody clicked the new ones.
         let n_new = if featurizer.d_x() > counts.n_terms() { n_new } else { 0 };
         let kernel = Arc::new(self.kernel.widened(n_new)?);
-        Ok(Some(Box::new(Associated { featurizer: Arc::new(featurizer), kernel, docs })))
+        Ok(Some(Box::new(Associated { featurizer: Arc::new(featurizer), kernel, docs, by_words })))
     }
 
     fn fold_in(&self, _: &Counts, new: &UnseenCounts) -> Result<Option<Box<dyn Matcher>>> {
@@ -179,7 +221,8 @@ impl Matcher for Associated {
             Ok(self.featurizer.doc(new.docs.row(j), None))
         })?;
         let (featurizer, kernel) = (Arc::clone(&self.featurizer), Arc::clone(&self.kernel));
-        Ok(Some(Box::new(Associated { featurizer, kernel, docs: Arc::new(docs) })))
+        let (docs, by_words) = (Arc::new(docs), self.by_words);
+        Ok(Some(Box::new(Associated { featurizer, kernel, docs, by_words })))
     }
 
     fn no_match(&self) -> &'static str {

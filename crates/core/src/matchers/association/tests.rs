@@ -93,7 +93,8 @@ fn one_sweep_is_c_there_and_back_and_there() {
 fn a_sketch_has_the_norms_within_its_error() {
     let data = data();
     let params = Association { sketch: 2048, ..params(Depth::Half) };
-    let mut norming = norms::Norming::new(&data, &params, &Run::silent());
+    let run = Run::silent();
+    let mut norming = norms::Norming::new(&data, &params, &run);
     let (sketched, exact) = (norming.sketched(Side::X).unwrap(), norming.exact(Side::X).unwrap());
     let off = sketched.iter().zip(&exact).map(|(s, e)| if *e > 0.0 { s / e - 1.0 } else { *s });
     let off: Vec<f64> = off.collect();

@@ -57,6 +57,7 @@ pub(super) fn fit(
         steps: Vec::new(),
         best: 0,
         collapsed: None,
+        by_words: false,
         spectral: None,
         sampled: sampled(&operator, params.dim),
     };

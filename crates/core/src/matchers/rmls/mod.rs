@@ -36,6 +36,7 @@ use super::validation::score_panels;
 use crate::features::{Counts, Features, Featurizer, Weighted};
 use crate::linalg::{Operator, Panels};
 use crate::plan::{Fit, Plan};
+use crate::sparse::Csr;
 use crate::{Result, Run};
 
 impl Method for Rmls {
@@ -48,21 +49,32 @@ impl Method for Rmls {
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
             .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
-        let (maps, report) = match scorer {
+        let (mut by_words, mut choices) = (false, Vec::new());
+        let (maps, mut report) = match scorer {
             Some(scorer) => {
                 let (x, y) = (featurizer.queries(counts)?, data.y.clone());
-                let mut validate =
-                    |l_x: &Panels, l_y: &Panels| score_panels(scorer, &x, &y, l_x, l_y, run);
+                let both = self.features.has_both_of_docs();
+                let words = both.then(|| featurizer.docs_by_words(counts)).transpose()?;
+                let mut validate = |l_x: &Panels, l_y: &Panels| {
+                    let score = |y: &Csr| score_panels(scorer, &x, y, l_x, l_y, run);
+                    let all = score(&y)?;
+                    let words = words.as_ref().map_or(Ok(f64::NEG_INFINITY), score)?;
+                    choices.push(words > all);
+                    Ok(all.max(words))
+                };
                 self.fit_from(data, init, run, Some(&mut validate))?
             }
             None => self.fit_from(data, init, run, None)?,
         };
+        if let Some(&choice) = choices.get(report.best) {
+            (by_words, report.by_words) = (choice, choice);
+        }
         // The maps may be in scratch files by now; so are the embeddings of the documents if they do
         // not fit into memory.
         let embeddings = 4 * (counts.n_docs() * self.dim) as u64;
         let scratch = run.scratch();
         let folder = (embeddings > run.memory_left()).then_some(scratch.as_path());
-        let matcher = Bilinear::placed(counts, &self.features, maps, folder)?;
+        let matcher = Bilinear::placed(counts, &self.features, maps, by_words, folder)?;
         Ok((Box::new(matcher), FitReport::Rmls(report)))
     }
 

@@ -105,7 +105,7 @@ impl Default for Rmls {
             lambda_y: 3.0,
             theta_x: 1.0,
             theta_y: 1.0,
-            // As published; better on validation of six of seven logs: docs/BENCHMARKS.md.
+            // As published: docs/BENCHMARKS.md.
             features: Features { query_clicks: 1.0, ..Features::default() },
             weighting: Weighting::Mean,
             response: Response::Raw,

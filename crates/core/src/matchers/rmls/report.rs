@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::matchers::pls::PlsReport;
+use crate::matchers::validation::BY_WORDS_REMARK;
 
 /// The name of the step before the first sweep.
 pub(super) const START: &str = "start";
@@ -78,6 +79,9 @@ pub struct RmlsReport {
     pub best: usize,
     /// The first at which the effective rank fell below a tenth of its start, or to about one.
     pub collapsed: Option<usize>,
+    /// Whether documents are scored by their words alone, which was better on validation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_words: bool,
     /// The singular vectors of a spectral start.
     pub spectral: Option<PlsReport>,
     /// The number of rows of each map that change and effective rank are computed from; 0 means all.
@@ -130,6 +134,9 @@ impl RmlsReport {
             remarks.push(format!(
                 "the result is {FIRST_HALF}: L_y is random, and L_x is fitted to it"
             ));
+        }
+        if self.by_words {
+            remarks.push(BY_WORDS_REMARK.into());
         }
         remarks
     }

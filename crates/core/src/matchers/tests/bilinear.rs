@@ -340,6 +340,7 @@ fn embeddings_are_computed_while_every_worker_asks_for_them() {
             y: Arc::clone(&y),
             embeddings: OnceLock::new(),
             cosine: round % 2 == 0,
+            by_words: false,
         });
         let (done, finished) = std::sync::mpsc::channel();
         let (started, second) = std::sync::mpsc::channel();

@@ -24,6 +24,7 @@ fn drawn(path: &Path) -> Dataset {
 /// Everything that chooses by validation: how it chooses, and two fits without choice that differ.
 const CHOOSERS: &[[&str; 3]] = &[
     ["rmls start=random sweeps=6", "rmls start=random sweeps=1", "rmls start=random sweeps=6"],
+    ["rmls sweeps=1", "rmls start=random sweeps=1", "rmls start=spectral sweeps=0"],
     ["ssi epochs=8 patience=9 rate=0.3", "ssi epochs=1 rate=0.3", "ssi epochs=8 rate=0.3"],
     ["svdfeature epochs=8 patience=9", "svdfeature epochs=1", "svdfeature epochs=8"],
     ["rlsi validate=true sweeps=6", "rlsi sweeps=1", "rlsi sweeps=6"],

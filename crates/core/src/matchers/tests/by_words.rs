@@ -1,0 +1,67 @@
+//! Documents that are scored by their words alone because validation says so.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::data::Document;
+
+/// A model of `name` whose validation scores alternate: those by all features, or those by words
+/// alone, are better.
+fn model(dataset: &Dataset, name: &str, words_win: bool) -> Model {
+    let (run, params) = (Run::silent(), small(name));
+    let counts = Counts::of(dataset, &Preparation::default(), &run).unwrap();
+    let calls = AtomicUsize::new(0);
+    // `rmls` asks for all features first, `association` for words.
+    let words_first = usize::from(name == "association");
+    let scorer: &ValidationScorer<'_> = &|score| {
+        score(0, Some(&[1]));
+        let is_words = (calls.fetch_add(1, Ordering::Relaxed) + words_first) % 2 == 1;
+        if is_words == words_win { 0.5 } else { 0.25 }
+    };
+    let (matcher, report) = params.fit(&counts, Some(scorer), &run).unwrap();
+    let remarks = match &report {
+        FitReport::Rmls(report) => report.remarks(),
+        FitReport::Steps(report) => report.notes.clone(),
+        _ => panic!("{name} has another report"),
+    };
+    let told = remarks.iter().any(|remark| remark.contains("by their words alone"));
+    assert_eq!(told, words_win, "{name}: {remarks:?}");
+    let mixture = Mixture::parse(name).unwrap();
+    let part = Part { weight: 1.0, params, matcher: matcher.into() };
+    Model::assemble(&mixture, dataset, counts, vec![part])
+}
+
+#[test]
+fn a_clicked_document_scores_as_an_unseen_one_with_the_same_words() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    for name in ["rmls", "association"] {
+        for words_win in [false, true] {
+            let model = model(&dataset, name, words_win);
+            let mut fields = serde_json::Map::new();
+            fields.insert("title".into(), "automobile insurance policy".into());
+            let copy = Document { id: "copy of car-1".into(), fields };
+            let unseen = model.unseen(std::slice::from_ref(&copy)).unwrap().unwrap();
+            let query = model.read_query("cheap cover").unwrap();
+            let (own, new) = model.scores_with_unseen(&query, None, &[&unseen]);
+            assert!(own[3] != 0.0, "{name}");
+            assert_eq!(own[3] == new[0], words_win, "{name}: {} {}", own[3], new[0]);
+
+            // It stays so in the model folder, and with more documents.
+            let path = dir.path().join(format!("{name}-{words_win}"));
+            let trained =
+                Trained { model, reports: Vec::new(), validation: None, known: Vec::new() };
+            trained.save(&path, false, std::time::Duration::ZERO).unwrap();
+            let loaded = Model::open(&path).unwrap();
+            assert_eq!(loaded.scores(&query), own, "{name}");
+            let more = loaded.with_documents(&[copy]).unwrap();
+            assert_eq!(more.scores(&query), [&own[..], &new].concat(), "{name}");
+            let explained = more.explain("cheap cover", 3, usize::MAX).unwrap();
+            let clicked = explained.parts[0]
+                .contributions
+                .iter()
+                .any(|pair| pair.doc.starts_with("clicked for"));
+            assert_eq!(clicked, !words_win, "{name}");
+        }
+    }
+}
