@@ -88,7 +88,7 @@ fn models_open_and_give_the_scores_that_they_gave() {
         place.ask("similar models/rmls", &["--query", "heart attack"]).fine();
         place.run("topics models/lda").fine();
         place.run("export models/rmls --vectors npy -o vectors").fine();
-        let init = "--init models/rmls --dim 4 --set sweeps=3";
+        let init = "--init models/rmls --dim 4 --set sweeps=3 --set features.query_clicks=0.3";
         place.run(&format!("train rmls data -o newer {init}")).fine();
     }
 }

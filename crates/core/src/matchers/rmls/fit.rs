@@ -42,7 +42,7 @@ pub(super) fn fit(
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
-    let aspects = match params.start {
+    let aspects = match params.start() {
         Start::Auto => {
             run.step("aspects of the clicks", 0, None)?;
             Some(aspects(&operator, params.seed))
@@ -143,7 +143,7 @@ fn branches(
     init: bool,
     validated: bool,
 ) -> (Vec<Origin>, String) {
-    match (params.start, init) {
+    match (params.start(), init) {
         (Start::Random, false) => (vec![Origin::Random], String::new()),
         (Start::Random, true) => (vec![Origin::Init], String::new()),
         (Start::Spectral, _) => (vec![Origin::Spectral], String::new()),

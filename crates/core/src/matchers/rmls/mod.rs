@@ -100,7 +100,7 @@ impl Method for Rmls {
 
     fn savings(&self) -> Vec<String> {
         let mut advice = usual_savings(Some(self.dim), Some(self.features.clone()));
-        if self.start != Start::Random {
+        if self.start() != Start::Random {
             advice
                 .push("start from random rows, not singular vectors (`start = random`)".to_owned());
         }

@@ -64,7 +64,7 @@ pub struct Rmls {
 #[serde(rename_all = "lowercase")]
 pub enum Start {
     /// Both, and the better one by validation; without validation data, the one that suits the spectrum
-    /// of C. After a warm start the earlier maps as well.
+    /// of C. With a warm start the earlier maps as well. With an absolute penalty, `random`.
     #[default]
     Auto,
     /// Gaussian rows scaled to their norm, as published.
@@ -122,6 +122,15 @@ const VALIDATED_SWEEPS: usize = 10;
 const UNVALIDATED_SWEEPS: usize = 1;
 
 impl Rmls {
+    /// The start, or both. An absolute penalty is in units of C·L_y, which a spectral start is not, so
+    /// that `auto` means the random one.
+    pub(super) fn start(&self) -> Start {
+        match self.start {
+            Start::Auto if self.penalty == Penalty::Absolute => Start::Random,
+            start => start,
+        }
+    }
+
     /// Most sweeps from one start.
     pub(super) fn most_sweeps(&self, validated: bool) -> usize {
         self.sweeps.unwrap_or(if validated { VALIDATED_SWEEPS } else { UNVALIDATED_SWEEPS })

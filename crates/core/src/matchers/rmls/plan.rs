@@ -25,10 +25,10 @@ impl Rmls {
     /// from its panels.
     fn with_share_left(&self, share: Option<f64>, name: &'static str, fit: &Fit<'_>) -> Plan {
         let validated = fit.validation_scores > 0;
-        let spectral = self.start != Start::Random;
+        let spectral = self.start() != Start::Random;
         // Without validation data only one of the starts is taken; the plan is for the one that needs
         // more.
-        let starts = if self.start == Start::Auto && validated { 2 } else { 1 };
+        let starts = if self.start() == Start::Auto && validated { 2 } else { 1 };
         let shape = fit.factor_shape();
         let dense = dense_bytes(shape, fit.dim as usize);
         let maps = share.map_or(dense, |share| packed(fit, share));

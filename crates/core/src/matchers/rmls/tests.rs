@@ -326,6 +326,16 @@ fn a_warm_start_is_compared_with_both_other_starts() {
 }
 
 #[test]
+fn an_absolute_penalty_takes_the_random_start_in_whose_units_it_is() {
+    let fit = |start: Start| {
+        let params = Rmls { start, ..params(Penalty::Absolute) };
+        let mut validate = |_: &Panels, _: &Panels| Ok(0.5);
+        fit::fit(IN_MEMORY, &params, operator(), None, Some(&mut validate), &Run::silent()).unwrap()
+    };
+    assert_eq!(fit(Start::Auto), fit(Start::Random));
+}
+
+#[test]
 fn sweeps_end_when_they_change_nothing() {
     let fit = |min_change: f64| {
         let params =
