@@ -92,7 +92,7 @@ impl Clicked {
             let sum = weighted_sum(rows.into_iter().map(|row| (1.0, row)));
             Ok(single(sum))
         })?;
-        Ok(Lexical::new(QuerySide::Counts, docs))
+        Ok(Lexical::new(QuerySide::Counts, docs).beyond_text())
     }
 }
 

@@ -2,7 +2,10 @@
 //! with the documents themselves as their features. A document is only its weights, so one without
 //! training clicks scores zero.
 
-use super::sparse_vector::row_of;
+use std::borrow::Cow;
+
+use super::method::SparseVectors;
+use super::sparse_vector::{SparseVector, row_of};
 use super::{Contribution, Matcher};
 use crate::Result;
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
@@ -79,6 +82,20 @@ impl Matcher for Direct {
 
     fn no_match(&self) -> &'static str {
         "no training query with a click has a word of this one; ridge+bm25 also uses the words of documents"
+    }
+
+    fn sparse(&self) -> Option<&dyn SparseVectors> {
+        Some(self)
+    }
+}
+
+impl SparseVectors for Direct {
+    fn lists(&self, _: &Counts) -> Result<Cow<'_, Csr>> {
+        Ok(Cow::Borrowed(&self.weights))
+    }
+
+    fn weights(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
+        self.featurizer.query_terms(counts, query)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Matchers whose score is the dot product of a sparse query vector and a sparse row of a document.
 //! They differ only in what the features are and in how the vectors are made.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::method::SparseVectors;
 use super::sparse_vector::{SparseVector, row_of};
 use super::{Contribution, Matcher};
 use crate::Result;
@@ -119,6 +121,12 @@ pub(super) trait Vectors: Send + Sync {
         false
     }
 
+    /// Whether an inverted index of the vectors is worth having: not if the text index finds the same
+    /// documents, and not with a feature that all documents have.
+    fn is_sparse(&self) -> bool {
+        false
+    }
+
     /// [`Matcher::save_state`].
     fn save_state<'a>(&'a self, _tensors: &mut TensorsWriter<'a>) {}
 
@@ -163,6 +171,20 @@ impl<V: Vectors> Matcher for V {
 
     fn is_lexical(&self) -> bool {
         Vectors::is_lexical(self)
+    }
+
+    fn sparse(&self) -> Option<&dyn SparseVectors> {
+        self.is_sparse().then_some(self)
+    }
+}
+
+impl<V: Vectors> SparseVectors for V {
+    fn lists(&self, _: &Counts) -> Result<Cow<'_, Csr>> {
+        Ok(Cow::Borrowed(&self.rows().postings))
+    }
+
+    fn weights(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
+        self.vector(counts, query)
     }
 }
 

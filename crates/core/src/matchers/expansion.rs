@@ -81,4 +81,8 @@ impl Vectors for Expanded {
         let top = rows_of(self.rows(), &hits, move |_| weight);
         single(weighted_sum(std::iter::once((1.0, row_of(&own))).chain(top)))
     }
+
+    fn is_sparse(&self) -> bool {
+        true
+    }
 }

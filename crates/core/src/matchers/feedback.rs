@@ -147,6 +147,10 @@ impl Vectors for Joint {
     fn no_match(&self) -> &'static str {
         "no training document has a word of the query, in its text or in a query it was clicked for"
     }
+
+    fn is_sparse(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

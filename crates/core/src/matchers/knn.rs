@@ -118,6 +118,10 @@ impl Vectors for NearestQueries {
     fn no_match(&self) -> &'static str {
         "no training query with a click has a word of this one; knn+bm25 also uses the words of documents"
     }
+
+    fn is_sparse(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

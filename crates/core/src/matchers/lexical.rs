@@ -33,11 +33,18 @@ pub struct Lexical {
     query_side: QuerySide,
     /// The documents' vectors.
     pub(super) rows: DocRows,
+    /// Whether documents have words that are not in their text.
+    beyond_text: bool,
 }
 
 impl Lexical {
     pub(crate) fn new(query_side: QuerySide, docs: Csr) -> Self {
-        Lexical { query_side, rows: DocRows::new(docs) }
+        Lexical { query_side, rows: DocRows::new(docs), beyond_text: false }
+    }
+
+    /// The same for documents with words that are not in their text.
+    pub(super) fn beyond_text(self) -> Self {
+        Lexical { beyond_text: true, ..self }
     }
 
     /// The query's vector.
@@ -80,6 +87,10 @@ impl Vectors for Lexical {
 
     fn is_lexical(&self) -> bool {
         true
+    }
+
+    fn is_sparse(&self) -> bool {
+        self.beyond_text
     }
 }
 

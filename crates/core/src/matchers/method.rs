@@ -1,13 +1,16 @@
 //! The two traits of a matcher: a [`Method`] is a set of parameters that can be fitted, and the fitted
 //! [`Matcher`] scores documents and explains the scores.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use super::savings::usual_savings;
+use super::sparse_vector::SparseVector;
 use super::{Bilinear, Contribution, FitReport, Maps, TopicsView, TranslationTable, Varied};
 use crate::features::{Counts, Features, QueryTerms, UnseenCounts};
 use crate::file::{Tensors, TensorsWriter};
 use crate::plan::{Fit, Plan};
+use crate::sparse::Csr;
 use crate::{Error, Result, Run};
 
 /// The parameters of a method. The command line, files and help texts derive from the struct.
@@ -168,6 +171,11 @@ pub trait Matcher: Send + Sync {
         None
     }
 
+    /// The sparse vectors that an inverted index finds candidates by, if it has some.
+    fn sparse(&self) -> Option<&dyn SparseVectors> {
+        None
+    }
+
     /// The translation table that it learnt, if it is word translation.
     fn translations(&self) -> Option<&TranslationTable> {
         None
@@ -193,4 +201,14 @@ pub trait Matcher: Send + Sync {
         }
         scores
     }
+}
+
+/// Sparse vectors of queries and documents whose dot products order documents as the scores do, or nearly:
+/// an inverted index finds the candidates of a search by them.
+pub trait SparseVectors: Send + Sync {
+    /// The documents' vectors, features × documents.
+    fn lists(&self, counts: &Counts) -> Result<Cow<'_, Csr>>;
+
+    /// The query's vector.
+    fn weights(&self, counts: &Counts, query: &QueryTerms) -> SparseVector;
 }

@@ -74,7 +74,7 @@ pub use lexical::Lexical;
 pub use lm::{Lm, Smoothing};
 pub use lsi::{Chosen, LsiDt, LsiQd, Similarity, TfidfWeight};
 pub use map::{Map, Maps};
-pub use method::{Fitting, Matcher, Method, SavedState, Score, ValidationScorer};
+pub use method::{Fitting, Matcher, Method, SavedState, Score, SparseVectors, ValidationScorer};
 pub use mix::{MixKind, Mixture, RRF_K, reciprocal_ranks, standardise, weight_grid};
 pub use model::{KnownFeatures, Model, ModelAbout, Part, Trained};
 pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};

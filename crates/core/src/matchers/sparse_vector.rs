@@ -6,7 +6,7 @@ use crate::sparse::Row;
 use crate::top_k::select_sorted;
 
 /// A sparse vector: features, sorted, and their values.
-pub(super) type SparseVector = (Vec<u32>, Vec<f32>);
+pub type SparseVector = (Vec<u32>, Vec<f32>);
 
 /// A copy of a row of a matrix.
 pub(super) fn vector_of(row: Row<'_>) -> SparseVector {
@@ -42,7 +42,7 @@ pub(super) fn summed<V: Copy + AddAssign>(mut parts: Vec<(u32, V)>) -> Vec<(u32,
 }
 
 /// The same numbers as a sparse vector of single precision.
-pub(super) fn single(vector: Vec<(u32, f64)>) -> SparseVector {
+pub(super) fn single(vector: impl IntoIterator<Item = (u32, f64)>) -> SparseVector {
     vector.into_iter().map(|(feature, value)| (feature, value as f32)).unzip()
 }
 

@@ -18,13 +18,16 @@
 //! Row q of XᵀR touches row q of the table alone: rows are learnt independently, and the sums over q
 //! that normalise t(·|w) run in order.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lexical::lengths;
-use super::method::{Fitting, Matcher, Method, SavedState};
+use super::method::{Fitting, Matcher, Method, SavedState, SparseVectors};
 use super::pairs::{clicked_pairs, collection, known_words, text_of};
 use super::space::{RESPONSE, Varied};
+use super::sparse_vector::{SparseVector, single, summed};
 use super::translation_table::TranslationTable;
 use super::{Contribution, FitReport, StepsReport};
 use crate::Result;
@@ -300,6 +303,35 @@ impl Matcher for Translator {
 
     fn translations(&self) -> Option<&TranslationTable> {
         Some(&self.table)
+    }
+
+    fn sparse(&self) -> Option<&dyn SparseVectors> {
+        Some(self)
+    }
+}
+
+/// Scores are no dot products. Here the logarithm of the sum over a document's words becomes a sum over
+/// them of what each would add to a document of average length.
+impl SparseVectors for Translator {
+    fn lists(&self, _: &Counts) -> Result<Cow<'_, Csr>> {
+        let share = |_: usize, doc: u32, f: f32| {
+            (f64::from(f) / (self.lengths[doc as usize] + self.params.null_words)) as f32
+        };
+        self.postings.map(share).map(Cow::Owned)
+    }
+
+    fn weights(&self, _: &Counts, query: &QueryTerms) -> SparseVector {
+        let b = self.params.b;
+        let mut parts: Vec<(u32, f64)> = Vec::new();
+        for (word, count) in self.known(query) {
+            let null = self.null_part(word);
+            let adds = |p: f64| count * (p / null).ln_1p();
+            let row = self.table.t.row(word as usize);
+            parts.push((word, adds(b + (1.0 - b) * f64::from(row.get(word)))));
+            let others = row.iter().filter(|&(from, _)| from != word);
+            parts.extend(others.map(|(from, t)| (from, adds((1.0 - b) * f64::from(t)))));
+        }
+        single(summed(parts))
     }
 }
 

@@ -249,6 +249,10 @@ impl Vectors for Propagated {
     fn no_match(&self) -> &'static str {
         "no document was clicked for a query that has to do with the words of this one; vpcg+bm25 also uses the words of documents"
     }
+
+    fn is_sparse(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

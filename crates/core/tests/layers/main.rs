@@ -422,7 +422,7 @@ const ENGINE: &[Order] = &[
     Order {
         folder: "engine",
         layers: &[
-            &["docs", "fuse", "layout", "query"],
+            &["docs", "fuse", "layout", "postings", "query"],
             &["served"],
             &["rankers", "view"],
             &["fold_in", "snapshot"],

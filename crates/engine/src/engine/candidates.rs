@@ -117,6 +117,9 @@ impl Engine {
             Retrieval::Neighbours(index, latent) => {
                 Ok(view.neighbours(index, latent, query, asked.depth, allowed))
             }
+            Retrieval::Postings(postings, vectors) => {
+                Ok(view.by_postings(postings, vectors, query, asked.depth, allowed))
+            }
             Retrieval::Exhaustive => {
                 let zero_is_none = view.served.zero_is_none();
                 let mut all = view.all_scores(query);

@@ -35,6 +35,7 @@ mod fuse;
 mod layout;
 mod live;
 mod open;
+mod postings;
 mod query;
 mod rankers;
 mod ranking;

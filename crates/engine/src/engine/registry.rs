@@ -17,6 +17,7 @@ use super::fold_in::fold_in;
 use super::layout::{
     IndexAbout, Layout, TextReading, check_name, link_folder, make_folder, model_folder,
 };
+use super::postings::{Postings, sparse_of};
 use super::served::{DocMapping, ServedModel, UNMAPPED};
 use super::snapshot::IndexState;
 use super::view::ModelView;
@@ -151,8 +152,14 @@ pub(super) fn add_version(
     }
     let opened = Model::open(&target).map_err(invalid_model).and_then(|model| {
         let folder = layout.embeddings(&id);
-        let embeddings = |latent| embeddings(&folder, about, &model, latent, run);
-        let neighbours = latent_of(&model).map(embeddings).transpose()?;
+        let neighbours = match (latent_of(&model), sparse_of(&model, about.exact_below)) {
+            (Some(latent), _) => Some(embeddings(&folder, about, &model, latent, run)?),
+            (None, Some(vectors)) => {
+                make_folder(&folder)?;
+                Some(Postings::measure(&folder, &model, vectors, run)?.described())
+            }
+            (None, None) => None,
+        };
         let about = ModelAbout {
             model: id,
             active: false,
@@ -246,10 +253,14 @@ pub(super) fn open_version(
         neighbours = Some(EmbeddingIndex::open(&embeddings)?);
         latent.read_embeddings(Embeddings::open(&embeddings.join(EMBEDDINGS_FILE))?)?;
     }
+    let postings = match sparse_of(&model, about.exact_below) {
+        Some(vectors) => Postings::open(&layout.embeddings(&entry.about.model), &model, vectors)?,
+        None => None,
+    };
     let mapping = doc_mapping(&model, about, dataset)?;
     let same_reading = TextReading::from(&model.counts.preparation) == about.reading;
     let (about, model) = (entry.about.clone(), Arc::new(model));
-    Ok(ServedModel { about, folder, model, neighbours, mapping, same_reading })
+    Ok(ServedModel { about, folder, model, neighbours, postings, mapping, same_reading })
 }
 
 /// Maps the documents of the index to those of a model. A model of another dataset has seen

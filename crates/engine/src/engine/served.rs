@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use liken::data::Document;
 use liken::index::EmbeddingIndex;
-use liken::matchers::{Matcher, Model};
+use liken::matchers::{Bilinear, Matcher, Model, SparseVectors};
 
 use super::docs::Chunk;
+use super::postings::Postings;
 use crate::types::ModelAbout;
 
 /// A loaded version of a model.
@@ -21,6 +22,8 @@ pub struct ServedModel {
     pub model: Arc<Model>,
     /// The nearest-neighbour index, if the model has a latent space.
     pub(crate) neighbours: Option<EmbeddingIndex>,
+    /// The inverted index of a large collection, if the model has sparse vectors.
+    pub(crate) postings: Option<Postings>,
     /// The numbers of the index's documents in the model.
     pub(crate) mapping: DocMapping,
     /// Whether it reads text as the text index does.
@@ -50,9 +53,15 @@ pub(crate) const UNMAPPED: u32 = u32::MAX;
 impl ServedModel {
     /// A model that scores the documents of its training.
     pub fn alone(about: ModelAbout, folder: PathBuf, model: Model) -> Self {
-        let (neighbours, mapping) = (None, DocMapping::Same);
-        let model = Arc::new(model);
-        ServedModel { about, folder, model, neighbours, mapping, same_reading: true }
+        ServedModel {
+            about,
+            folder,
+            model: Arc::new(model),
+            neighbours: None,
+            postings: None,
+            mapping: DocMapping::Same,
+            same_reading: true,
+        }
     }
 
     /// The one matcher of the model.
@@ -70,19 +79,18 @@ impl ServedModel {
 
     /// The retrieval of candidates in a large index.
     pub(crate) fn retrieval(&self) -> Retrieval<'_> {
-        match self.only() {
-            // The text index has whole words of one analyser.
-            Some(only) if only.is_lexical() => {
-                match self.model.counts.preparation.analyzer.char_ngrams {
-                    None if self.same_reading => Retrieval::TextIndex,
-                    _ => Retrieval::Exhaustive,
-                }
-            }
-            Some(only) => match (&self.neighbours, only.bilinear()) {
-                (Some(neighbours), Some(latent)) => Retrieval::Neighbours(neighbours, latent),
-                _ => Retrieval::Exhaustive,
-            },
-            None => Retrieval::Exhaustive,
+        let Some(only) = self.only() else { return Retrieval::Exhaustive };
+        if let (Some(postings), Some(vectors)) = (&self.postings, only.sparse()) {
+            return Retrieval::Postings(postings, vectors);
+        }
+        if let (Some(neighbours), Some(latent)) = (&self.neighbours, only.bilinear()) {
+            return Retrieval::Neighbours(neighbours, latent);
+        }
+        // The text index has whole words of one analyser, and the text of documents alone.
+        let whole_words = self.model.counts.preparation.analyzer.char_ngrams.is_none();
+        match only.is_lexical() && only.sparse().is_none() && whole_words && self.same_reading {
+            true => Retrieval::TextIndex,
+            false => Retrieval::Exhaustive,
         }
     }
 
@@ -122,7 +130,9 @@ pub(crate) enum Retrieval<'a> {
     /// By the text index.
     TextIndex,
     /// In the latent space.
-    Neighbours(&'a EmbeddingIndex, &'a liken::matchers::Bilinear),
+    Neighbours(&'a EmbeddingIndex, &'a Bilinear),
+    /// By the inverted index of sparse vectors.
+    Postings(&'a Postings, &'a dyn SparseVectors),
     /// By scoring every document.
     Exhaustive,
 }

@@ -7,13 +7,18 @@ use std::sync::Arc;
 
 use liken::features::QueryTerms;
 use liken::index::{DocSet, EmbeddingIndex};
-use liken::matchers::{Bilinear, Explanation, Model, Place, UnseenDocuments};
+use liken::matchers::{Bilinear, Explanation, Model, Place, SparseVectors, UnseenDocuments};
 use liken::ranking::Hit;
+use liken::sparse::Row;
 use liken::top_k::select;
 
 use super::docs::Chunk;
+use super::postings::Postings;
 use super::served::{DocMapping, ServedModel, UNMAPPED};
 use crate::Error;
+
+/// With fewer allowed documents than this, all are scored.
+const FEW_ALLOWED: usize = 4096;
 
 /// A served model and its unseen documents in one snapshot.
 #[derive(Clone)]
@@ -144,8 +149,63 @@ impl ModelView {
         if embedding.iter().all(|&number| number == 0.0) {
             return Vec::new();
         }
+        let translated = self.allowed_in_model(allowed);
+        let found = index.nearest(&embedding, depth, translated.as_ref().or(allowed));
+        let mut numbers: Vec<u32> =
+            found.iter().filter_map(|hit| self.served.number(hit.doc)).collect();
+        numbers.extend(self.best_unseen(query, depth, allowed));
+        numbers
+    }
+
+    /// The candidates among the documents by an inverted index, and the best `depth` unseen ones.
+    pub fn by_postings(
+        &self,
+        postings: &Postings,
+        vectors: &dyn SparseVectors,
+        query: &QueryTerms,
+        depth: usize,
+        allowed: Option<&DocSet>,
+    ) -> Vec<u32> {
+        let model = &self.served.model;
+        let translated = self.allowed_in_model(allowed);
+        let in_model = translated.as_ref().or(allowed);
+        let found = match in_model {
+            // Few documents are all scored.
+            Some(few) if few.len() <= FEW_ALLOWED => {
+                let n = model.counts.n_docs() as u32;
+                let docs: Vec<u32> = few.iter().take_while(|&doc| doc < n).collect();
+                let mut hits: Vec<Hit> = docs
+                    .iter()
+                    .zip(model.scores_of(query, &docs))
+                    .map(|(&doc, score)| Hit { doc, score })
+                    .collect();
+                let zero_is_none = self.served.zero_is_none();
+                hits.retain(|hit| hit.score.is_finite() && !(zero_is_none && hit.score == 0.0));
+                select(&mut hits, depth, |a, b| {
+                    b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc))
+                });
+                hits.into_iter().map(|hit| hit.doc).collect()
+            }
+            _ => {
+                let (indices, values) = vectors.weights(&model.counts, query);
+                let row = Row { indices: &indices, values: &values };
+                // Of what is read, the share of the allowed documents is of use.
+                let n = model.counts.n_docs();
+                let share = in_model.map_or(1, |allowed| n.div_ceil(allowed.len().max(1)));
+                let most = postings.report.postings.saturating_mul(share as u64);
+                postings.index.candidates(row, depth, most, in_model)
+            }
+        };
+        let mut numbers: Vec<u32> =
+            found.into_iter().filter_map(|doc| self.served.number(doc)).collect();
+        numbers.extend(self.best_unseen(query, depth, allowed));
+        numbers
+    }
+
+    /// The allowed documents that the index has, by their numbers in the model, if these differ.
+    fn allowed_in_model(&self, allowed: Option<&DocSet>) -> Option<DocSet> {
         // A model of another dataset knows documents that the index does not have.
-        let translated = match &self.served.mapping {
+        match &self.served.mapping {
             DocMapping::Mapped { in_model, .. } => Some(
                 in_model
                     .iter()
@@ -157,10 +217,16 @@ impl ModelView {
                     .collect::<DocSet>(),
             ),
             DocMapping::Same => None,
-        };
-        let found = index.nearest(&embedding, depth, translated.as_ref().or(allowed));
-        let mut numbers: Vec<u32> =
-            found.iter().filter_map(|hit| self.served.number(hit.doc)).collect();
+        }
+    }
+
+    /// The best allowed unseen documents.
+    fn best_unseen(
+        &self,
+        query: &QueryTerms,
+        depth: usize,
+        allowed: Option<&DocSet>,
+    ) -> impl Iterator<Item = u32> {
         let (_, of_unseen) = match &self.unseen {
             Unseen::FoldedIn(groups) => {
                 let unseen: Vec<&UnseenDocuments> =
@@ -182,8 +248,7 @@ impl ModelView {
             .map(|(doc, score)| Hit { doc, score })
             .collect();
         select(&mut scored, depth, |a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
-        numbers.extend(scored.iter().map(|hit| hit.doc));
-        numbers
+        scored.into_iter().map(|hit| hit.doc)
     }
 
     /// Explains the score of document `no`, if the model can.

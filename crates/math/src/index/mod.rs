@@ -4,6 +4,8 @@
 //! is an inverted file ([`Lists`]): embeddings are assigned to lists, and a search probes the most
 //! promising ones. Building measures how many probes reach the requested recall. Every score is the
 //! exact dot product, the same bits as the matcher's; only the choice of documents is approximate.
+//!
+//! Sparse vectors have an inverted index ordered by impact instead ([`PostingIndex`]).
 
 mod best;
 mod build;
@@ -15,6 +17,7 @@ mod kmeans;
 mod lists;
 mod mapped;
 mod params;
+mod postings;
 mod recall;
 
 #[cfg(test)]
@@ -28,6 +31,7 @@ pub use docset::DocSet;
 pub use embeddings::Embeddings;
 pub use lists::{Effort, Lists};
 pub use params::{IndexParams, Report};
+pub use postings::{PostingIndex, PostingReport};
 pub use recall::MEASURED;
 
 use crate::ranking::Hit;

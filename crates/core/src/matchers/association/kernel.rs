@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::norms::Norms;
 use super::params::Depth;
+use crate::matchers::sparse_vector::{SparseVector, row_of, vector_of};
 use crate::params::check::check_shape;
 use crate::sparse::{Csr, Row, RowSum, check_shapes};
 use crate::{Error, Result};
@@ -32,6 +33,8 @@ struct Back {
 
 /// The intermediate products of one query.
 struct Sums {
+    /// The query whose weights `features` has.
+    query: SparseVector,
     queries: RowSum,
     docs: RowSum,
     features: RowSum,
@@ -82,11 +85,23 @@ impl Kernel {
         Ok(Kernel { x_t, r, y, back, norms, free: Mutex::default() })
     }
 
-    /// Calls `f` with the weight of every document feature for a query.
-    pub fn with<T>(&self, query: Row<'_>, f: impl FnOnce(&[f64]) -> T) -> T {
+    /// Calls `f` with the weights of document features for a query.
+    pub fn with<T>(&self, query: Row<'_>, f: impl FnOnce(&RowSum) -> T) -> T {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut sums = free.unwrap_or_else(|| self.sums());
-        let Sums { queries, docs, features, query_features } = &mut sums;
+        // A search asks for the same query twice: for candidates, and for their scores.
+        if row_of(&sums.query) != query {
+            self.set(query, &mut sums);
+            sums.query = vector_of(query);
+        }
+        let made = f(&sums.features);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
+        made
+    }
+
+    /// Sets the weights of document features to those of a query.
+    fn set(&self, query: Row<'_>, sums: &mut Sums) {
+        let Sums { queries, docs, features, query_features, .. } = sums;
         let scaled = |(u, x): (u32, f32)| (u, f64::from(x) * f64::from(self.norms.x[u as usize]));
         queries.set(query.iter().map(scaled), &self.x_t);
         docs.set(queries.entries(), &self.r);
@@ -101,13 +116,11 @@ impl Kernel {
             features.set(docs.entries(), &self.y);
         }
         features.scale(&self.norms.y);
-        let made = f(features.sums());
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(sums);
-        made
     }
 
     fn sums(&self) -> Sums {
         Sums {
+            query: SparseVector::default(),
             queries: RowSum::new(self.r.n_rows()),
             docs: RowSum::new(self.r.n_cols()),
             features: RowSum::new(self.y.n_cols()),

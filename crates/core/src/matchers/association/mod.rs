@@ -22,15 +22,16 @@ mod params;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use self::kernel::Kernel;
 use self::norms::Norms;
 pub use self::params::{Association, Depth};
 use super::bilinear_matcher::BY_WORDS;
-use super::method::{Fitting, Matcher, Method, SavedState, ValidationScorer};
+use super::method::{Fitting, Matcher, Method, SavedState, SparseVectors, ValidationScorer};
 use super::space::{DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
-use super::sparse_vector::row_of;
+use super::sparse_vector::{SparseVector, row_of, single};
 use super::validation::{BY_WORDS_REMARK, scores_of};
 use super::{Contribution, FitReport, StepsReport};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, UnseenCounts, Weighted};
@@ -138,7 +139,7 @@ impl Associated {
         let queries = self.featurizer.queries(counts)?;
         Ok(scorer(&|query, candidates| {
             self.kernel.with(queries.row(query as usize), |weights| {
-                let score = |doc: usize| sum_of(self.docs.row(doc), weights);
+                let score = |doc: usize| sum_of(self.docs.row(doc), weights.sums());
                 scores_of(candidates, self.docs.n_rows(), score)
             })
         }))
@@ -155,7 +156,7 @@ impl Associated {
         let features = self.featurizer.query_terms(counts, query);
         self.kernel.with(row_of(&features), |weights| {
             for (at, score) in out.iter_mut().enumerate() {
-                *score = sum_of(self.docs.row(doc(at)), weights);
+                *score = sum_of(self.docs.row(doc(at)), weights.sums());
             }
         });
     }
@@ -183,7 +184,7 @@ impl Matcher for Associated {
             let feature = Row { indices: &[u], values: &[x] };
             self.kernel.with(feature, |weights| {
                 for (v, y) in self.docs.row(doc as usize).iter() {
-                    let value = f64::from(y) * weights[v as usize];
+                    let value = f64::from(y) * weights.sums()[v as usize];
                     if value != 0.0 {
                         contributions.push(Contribution {
                             query: self.featurizer.query_feature(counts, u),
@@ -227,6 +228,21 @@ impl Matcher for Associated {
 
     fn no_match(&self) -> &'static str {
         "no training query with a click has a word of this one"
+    }
+
+    fn sparse(&self) -> Option<&dyn SparseVectors> {
+        Some(self)
+    }
+}
+
+impl SparseVectors for Associated {
+    fn lists(&self, _: &Counts) -> Result<Cow<'_, Csr>> {
+        Ok(Cow::Owned(self.docs.transpose()))
+    }
+
+    fn weights(&self, counts: &Counts, query: &QueryTerms) -> SparseVector {
+        let features = self.featurizer.query_terms(counts, query);
+        self.kernel.with(row_of(&features), |weights| single(weights.entries()))
     }
 }
 

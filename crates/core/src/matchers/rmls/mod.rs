@@ -10,7 +10,8 @@
 //! parallel), so RMLS relies on early stopping: every half-sweep has a validation score, the best
 //! one is returned, and training stops after `patience` sweeps without a better one (`fit.rs`). The
 //! effective rank shows the collapse early. A start from the singular vectors of C (`spectral`) is
-//! the other remedy, and the default.
+//! the other remedy. Which start is better depends on the log, so both are compared by default
+//! (`choice.rs` chooses without validation data).
 
 pub(super) mod bytes;
 mod choice;

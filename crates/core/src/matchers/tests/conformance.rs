@@ -113,6 +113,43 @@ fn scores_are_the_same_bits_one_by_one_in_a_batch_and_after_loading() {
     }
 }
 
+#[test]
+fn sparse_vectors_have_the_scores_as_dot_products() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    let mut sparse = Vec::new();
+    for name in alone() {
+        let Trained { model, .. } = train(&dataset, name);
+        let Some(vectors) = model.parts[0].matcher.sparse() else { continue };
+        sparse.push(name);
+        let lists = vectors.lists(&model.counts).unwrap();
+        for text in ["star far", "hypertension pressure cars", "distance insurance"] {
+            let query = model.read_query(text).unwrap();
+            let scores = model.scores(&query);
+            let (features, weights) = vectors.weights(&model.counts, &query);
+            let mut sums = vec![0.0; scores.len()];
+            for (feature, weight) in features.into_iter().zip(weights) {
+                for (doc, value) in lists.row(feature as usize).iter() {
+                    sums[doc as usize] += f64::from(weight) * f64::from(value);
+                }
+            }
+            if name == "translation" {
+                // Its scores are logarithms of sums: only where there is nothing must agree.
+                let none = |scores: &[f64]| scores.iter().map(|&s| s == 0.0).collect::<Vec<_>>();
+                let scores: Vec<f64> = scores.iter().map(|&score| f64::from(score)).collect();
+                assert_eq!(none(&sums), none(&scores), "{text}");
+                continue;
+            }
+            for (sum, &score) in sums.into_iter().zip(&scores) {
+                assert!((sum - f64::from(score)).abs() < 1e-5, "{name} {text}: {sum} {score}");
+            }
+        }
+    }
+    for name in ["association", "clicked", "feedback", "knn", "ridge", "translation", "vpcg"] {
+        assert!(sparse.contains(&name), "{name} has no sparse vectors: {sparse:?}");
+    }
+}
+
 /// As few steps as show what a step does.
 fn hasty(name: &str) -> Params {
     let mut params = small(name);

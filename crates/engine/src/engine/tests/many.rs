@@ -1,15 +1,19 @@
-//! An index above `exact_below`: the text index and inverted lists find the candidates.
+//! An index above `exact_below`: the text index, inverted lists of embeddings and inverted indexes of
+//! sparse vectors find the candidates.
 
 use std::collections::{HashMap, HashSet};
 
 use liken::random::Random;
 
+use super::served::Retrieval;
 use super::*;
 
 /// More documents than lists are passed over for.
 const DOCUMENTS: usize = 6000;
 const TOPICS: usize = 40;
 const WORDS: usize = 12;
+/// Methods with an inverted index of their own.
+const SPARSE: [&str; 5] = ["association", "ridge", "clicked", "translation", "feedback"];
 
 /// Writes dataset and models: documents of a few topics, each with words of its own, and queries with
 /// other words.
@@ -33,7 +37,9 @@ fn many(folder: &Path) {
         let doc = (no * 17) % DOCUMENTS / TOPICS * TOPICS + no % TOPICS;
         clicks += &format!("{query}\td{doc}\t{}\n", 5 + no % 3);
     }
-    train_on(folder, &clicks, &documents, &[("bm25", "bm25", None), ("pls", "pls", Some(32))]);
+    let sparse = SPARSE.map(|name| (name, name, None));
+    let models = [&[("bm25", "bm25", None), ("pls", "pls", Some(32))][..], &sparse].concat();
+    train_on(folder, &clicks, &documents, &models);
 }
 
 #[test]
@@ -42,10 +48,16 @@ fn many_documents_are_found_as_if_all_were_scored() {
     many(folder.path());
     let [exact, lists] = [None, Some(1000)].map(|exact_below| {
         let output = folder.path().join(format!("index-{exact_below:?}"));
-        let building = building(folder.path(), &["bm25", "pls"], &output);
+        let models = [&["bm25", "pls"][..], &SPARSE].concat();
+        let building = building(folder.path(), &models, &output);
         let built = IndexBuilder { exact_below, ..building }.run(&Run::silent()).unwrap();
         let neighbours = built.models[1].neighbours.clone().unwrap();
         assert_eq!(neighbours == "exact", exact_below.is_none(), "{neighbours}");
+        for model in &built.models[2..] {
+            let described = model.neighbours.as_deref();
+            let measured = described.is_some_and(|text| text.contains("postings read"));
+            assert_eq!(measured, exact_below.is_some(), "{}: {described:?}", model.name);
+        }
         Engine::open(&output, Settings::default()).unwrap()
     });
     let new: Vec<Document> =
@@ -56,10 +68,16 @@ fn many_documents_are_found_as_if_all_were_scored() {
         seen(engine, engine.delete(&gone).unwrap());
     }
     let gone: HashSet<&str> = gone.iter().map(String::as_str).collect();
+    let state = lists.state();
+    for (view, name) in state.models[2..].iter().zip(SPARSE) {
+        let retrieval = lists.retrieval(&state, view);
+        assert!(matches!(retrieval, Retrieval::Postings(..)), "{name} scores all documents");
+    }
     let queries = ["qaaax qaabx", "waaax waacx", "qcaax wcabx", "qdbax", "wtaax wtacx wtadx"];
     let (mut found, mut wanted) = (0, 0);
     for query in queries {
-        for models in [&["bm25"][..], &["pls"], &["bm25", "pls"]] {
+        let alone = ["bm25", "pls"].iter().chain(&SPARSE).map(std::slice::from_ref);
+        for models in alone.chain([&["bm25", "pls"][..], &["bm25", "association"]]) {
             for filter in [None, Some(json!({"even": true}))] {
                 let mut request = ask(query, models);
                 request.filter = filter.clone();

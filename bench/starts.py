@@ -1,0 +1,145 @@
+"""RMLS with its defaults beside both settings that it chooses between, on seven logs, and the limit without
+dimensions beside them.
+
+For every log an experiment file is written and replayed: RMLS with its defaults, as published (random start),
+and with a spectral start on log clicks, each with three seeds, and association. On the larger logs the
+defaults are also tested against BM25, BLTM, walk + BM25 and LSI_qd + BM25. Logs are made by `liken synth` or
+read from LIKEN_DATA (default ../shared/data).
+
+Usage: make bench-starts, or python3 bench/starts.py [log ...]
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import mean
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+LIKEN = Path(os.environ.get("LIKEN", TARGET / "release" / "liken"))
+DATA = Path(os.environ.get("LIKEN_DATA", ROOT.parent / "shared" / "data"))
+WORK = TARGET / "bench-starts"
+SEEDS = (1, 2, 3)
+MEASURES = ["nDCG@5", "nDCG@10", "nDCG@1", "nDCG@3"]
+
+ZZQUERYLOG = """
+[data]
+lenient = true
+[data.documents]
+path = "zzquerylog/zz_query_log_documents.json"
+columns = { id = "wikidata_id", title = "labels.pt", body = "descriptions.pt" }
+[data.queries]
+path = "zzquerylog/zz_query_log_queries.json"
+columns = { id = "query_id", text = "query" }
+[data.clicks]
+path = "zzquerylog/zz_query_log_queries.json"
+columns = { query = "query_id", doc = "results.entity_id", clicks = "results.clicks" }
+[data.judgments]
+path = "zzquerylog/zz_query_log_qrels.txt"
+[preparation.analyzer]
+language = "pt"
+"""
+# Name: the data, and the dimensions.
+LOGS = {
+    "demo": ('synthetic = { log = "demo" }', 300),
+    "zzquerylog": (ZZQUERYLOG, 300),
+    "nfcorpus": ('data = { beir = "nfcorpus" }', 300),
+    "week02": ('synthetic = { log = "one-week", scale = 0.2 }', 30),
+    "half002": ('synthetic = { log = "half-year", scale = 0.02 }', 300),
+    "week": ('synthetic = { log = "one-week" }', 100),
+    "half02": ('synthetic = { log = "half-year", scale = 0.2 }', 30),
+}
+# Logs on which the defaults are tested against other methods: the data, the dimensions.
+TESTED = {
+    "week-tests": (LOGS["week"][0], 100),
+    "half02-tests": (LOGS["half02"][0], 100),
+}
+OTHERS = ["bm25", "bltm", "walk+bm25", "lsi_qd+bm25"]
+SETTINGS = {
+    "default": {},
+    "published": {"start": "random", "weighting": "mean", "response": "raw", "features": {"query_clicks": 1.0}},
+    "spectral": {"start": "spectral", "sweeps": 1, "weighting": "sum", "response": "log",
+                 "features": {"query_clicks": 0.3}},
+}
+
+
+def value(of):
+    if isinstance(of, dict):
+        return "{ " + ", ".join(f"{key} = {value(inner)}" for key, inner in of.items()) + " }"
+    return json.dumps(of)
+
+
+def replay(name, data, models, rows, baseline):
+    """The outcome of an experiment with these models."""
+    text = f"name = {json.dumps(name)}\n"
+    tables = "".join(
+        f"[models.{json.dumps(model)}]\n" + "".join(f"{key} = {value(of)}\n" for key, of in params.items())
+        for model, params in models.items()
+    )
+    compare = f"[compare]\nrows = {json.dumps(rows)}\nmeasures = {json.dumps(MEASURES)}\nbaseline = {json.dumps(baseline)}\n"
+    path = WORK / f"{name}.toml"
+    path.write_text(text + data + "\n" + tables + compare)
+    more = ["--threads", os.environ["BENCH_THREADS"]] if "BENCH_THREADS" in os.environ else []
+    print(f"{name} …", file=sys.stderr, flush=True)
+    out = subprocess.run([LIKEN, "--quiet", "experiment", path, "--format", "json", "--data", DATA, *more],
+                         stdout=subprocess.PIPE, check=True)
+    (WORK / f"{name}.json").write_bytes(out.stdout)
+    found = json.loads(out.stdout)
+    return {row["name"]: row for row in found["comparison"]["rows"]}, dict(found["fits"])
+
+
+def cells(row):
+    return [cell["mean"] for cell in row["cells"]]
+
+
+def starts(name, data, dim):
+    models = {
+        f"{setting}-{seed}": {"method": "rmls", "dim": dim, "seed": seed, **params}
+        for setting, params in SETTINGS.items() for seed in SEEDS
+    }
+    rows, fits = replay(name, data, models, ["bm25", "association", *models], "bm25")
+    means = {
+        setting: [mean(values) for values in zip(*(cells(rows[f"{setting}-{seed}"]) for seed in SEEDS))]
+        for setting in SETTINGS
+    }
+    for other in ("bm25", "association"):
+        means[other] = cells(rows[other])
+    chosen = set()
+    for seed in SEEDS:
+        [report] = [report for kind, report in fits[f"default-{seed}"].items() if kind.lower() == "rmls"] or [{}]
+        if report:
+            chosen.add(f"{report['steps'][report['best']].get('origin')}: {report['steps'][report['best']]['step']}")
+    aspects = report.get("aspects") if report else None
+    better = max(means["published"][0], means["spectral"][0])
+    shown = [f"{means[kind][0]:.4f} / {means[kind][1]:.4f}" for kind in ("bm25", *SETTINGS, "association")]
+    rule = "" if aspects is None else f"{aspects:.0f}"
+    print(f"| {name}, {dim} | " + " | ".join(shown)
+          + f" | {means['default'][0] / better:.3f} | {', '.join(sorted(chosen))} | {rule} |", flush=True)
+
+
+def tests(name, data, dim):
+    models = {"rmls": {"method": "rmls", "dim": dim}, "lsi_qd": {"method": "lsi_qd", "dim": dim}}
+    rows, _ = replay(name, data, models, ["rmls", *OTHERS], "rmls")
+    for other in OTHERS:
+        against = rows[other]["cells"][0]["against"]
+        print(f"| {name}, {dim} | rmls {rows['rmls']['cells'][0]['mean']:.4f} | {other} {rows[other]['cells'][0]['mean']:.4f} "
+              f"| {-against['difference']:+.4f} | {against['t_holm']:.1e} |", flush=True)
+
+
+def main():
+    WORK.mkdir(parents=True, exist_ok=True)
+    asked = sys.argv[1:] or [*LOGS, *TESTED]
+    print("| log, dimensions | bm25 | default | published | spectral, log clicks | association | default / better | chosen | aspects |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name in asked:
+        if name in LOGS:
+            starts(name, *LOGS[name])
+    for name in asked:
+        if name in TESTED:
+            tests(name, *TESTED[name])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,338 @@
+//! Search among sparse vectors of documents by dot product: an inverted index ordered by impact.
+//!
+//! Methods for queries of a few words skip documents that cannot be among the best (WAND, MaxScore).
+//! A learnt query may have thousands of features, most of little weight, and then next to no document
+//! can be skipped. So a search reads a limited number of postings, those that can add most to a score,
+//! and returns the documents with the largest sums (score at a time; Anh and Moffat, 2006). The sums
+//! lack what was not read: the caller scores the documents anew. [`PostingIndex::measure`] finds the
+//! number of postings that reaches a wanted recall.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::DocSet;
+use crate::sparse::{Csr, Row};
+use crate::top_k::select;
+use crate::{Result, Run};
+
+/// A list is cut into this many levels of falling values; only whole levels are read.
+const LEVELS: usize = 8;
+/// The largest value in a level, as a share of the largest in the list.
+const LARGEST: [f32; LEVELS] =
+    [1.0, 0.707_106_77, 0.5, 0.353_553_39, 0.25, 0.176_776_69, 0.125, 0.088_388_35];
+/// Impacts are counted in buckets by their exponent and two bits of mantissa.
+const BUCKETS: usize = 1 << 10;
+/// Lists per task.
+const LISTS_PER_TASK: usize = 1024;
+/// The smallest number of postings that [`PostingIndex::measure`] tries.
+const FEWEST: u64 = 1 << 12;
+
+/// The inverted index.
+pub struct PostingIndex {
+    n_docs: usize,
+    /// Where the levels of each list begin, [`LEVELS`] per list, and the end.
+    starts: Vec<u64>,
+    /// The largest absolute value of each list.
+    largest: Vec<f32>,
+    docs: Vec<u32>,
+    values: Vec<f32>,
+    /// Sums that no search uses at the moment, all zero.
+    free: Mutex<Vec<Vec<f32>>>,
+}
+
+/// The measured recall and cost of a [`PostingIndex`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PostingReport {
+    /// The most postings that a search reads.
+    pub postings: u64,
+    /// The share of the 10 best documents that are among the candidates.
+    pub recall_at_10: f64,
+    /// The same of the 100 best.
+    pub recall_at_100: f64,
+    /// The number of queries in the measurement.
+    pub queries: usize,
+}
+
+impl PostingIndex {
+    /// The index of `lists`, features × documents.
+    pub fn new(lists: &Csr) -> Self {
+        let n = lists.n_rows();
+        let tasks: Vec<Vec<List>> = (0..n.div_ceil(LISTS_PER_TASK))
+            .into_par_iter()
+            .map(|task| {
+                let first = task * LISTS_PER_TASK;
+                (first..(first + LISTS_PER_TASK).min(n)).map(|f| List::of(lists.row(f))).collect()
+            })
+            .collect();
+        let mut index = PostingIndex {
+            n_docs: lists.n_cols(),
+            starts: Vec::with_capacity(n * LEVELS + 1),
+            largest: Vec::with_capacity(n),
+            docs: Vec::with_capacity(lists.nnz()),
+            values: Vec::with_capacity(lists.nnz()),
+            free: Mutex::default(),
+        };
+        for list in tasks.into_iter().flatten() {
+            index.starts.extend(list.levels.map(|level| (index.docs.len() + level) as u64));
+            index.largest.push(list.largest);
+            index.docs.extend(list.docs);
+            index.values.extend(list.values);
+        }
+        index.starts.push(index.docs.len() as u64);
+        index
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> u64 {
+        (8 * self.starts.len() + 4 * self.largest.len() + 8 * self.docs.len()) as u64
+    }
+
+    /// The `k` documents with the largest sums, in no order, from about `most` postings of the largest
+    /// impact; only those in `allowed`, if it is given. All postings of documents are read if they
+    /// are no more than `most`.
+    ///
+    /// # Panics
+    /// If the query has a feature without a list.
+    pub fn candidates(
+        &self,
+        query: Row<'_>,
+        k: usize,
+        most: u64,
+        allowed: Option<&DocSet>,
+    ) -> Vec<u32> {
+        let cut = self.cut(query, most);
+        let mut sums = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let sums = sums.get_or_insert_with(|| vec![0.0; self.n_docs]);
+        let mut found = Vec::new();
+        for (feature, weight) in query.iter() {
+            let largest = self.impact(feature, weight);
+            let levels = LARGEST.iter().take_while(|&&share| bucket(largest * share) >= cut);
+            let first = feature as usize * LEVELS;
+            let [start, end] =
+                [first, first + levels.count()].map(|level| self.starts[level] as usize);
+            for (&doc, &value) in self.docs[start..end].iter().zip(&self.values[start..end]) {
+                let sum = &mut sums[doc as usize];
+                if *sum == 0.0 {
+                    found.push((doc, 0.0));
+                }
+                *sum += weight * value;
+            }
+        }
+        found.retain_mut(|(doc, sum)| {
+            // A sum that was 0 in between is found twice, and is 0 the second time.
+            *sum = std::mem::take(&mut sums[*doc as usize]);
+            *sum != 0.0 && allowed.is_none_or(|allowed| allowed.contains(*doc))
+        });
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(sums));
+        select(&mut found, k, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        found.into_iter().map(|(doc, _)| doc).collect()
+    }
+
+    /// The largest absolute value that a posting of `feature` adds.
+    fn impact(&self, feature: u32, weight: f32) -> f32 {
+        let largest = weight.abs() * self.largest[feature as usize];
+        if largest.is_finite() { largest } else { 0.0 }
+    }
+
+    /// The lowest bucket of impacts that is read.
+    fn cut(&self, query: Row<'_>, most: u64) -> usize {
+        let mut lengths = [0u64; BUCKETS];
+        for (feature, weight) in query.iter() {
+            let largest = self.impact(feature, weight);
+            let levels = &self.starts[feature as usize * LEVELS..][..=LEVELS];
+            for (level, share) in levels.windows(2).zip(LARGEST) {
+                lengths[bucket(largest * share)] += level[1] - level[0];
+            }
+        }
+        let mut read = 0;
+        for (at, &length) in lengths.iter().enumerate().rev() {
+            // However few postings are asked for, those of the largest impact are read.
+            if read > 0 && read + length > most {
+                return at + 1;
+            }
+            read += length;
+        }
+        // Impacts of zero add nothing.
+        1
+    }
+
+    /// The smallest number of postings with which [`PostingIndex::candidates`] finds the share `wanted`
+    /// of the best documents: `best` has the best hundred of each query, best first, and
+    /// `candidates` the documents found for a query with a number of postings.
+    pub fn measure(
+        &self,
+        wanted: f64,
+        best: &[Vec<u32>],
+        candidates: impl Fn(usize, u64) -> Vec<u32> + Sync,
+        run: &Run<'_>,
+    ) -> Result<PostingReport> {
+        let all = self.docs.len() as u64;
+        let mut postings = FEWEST;
+        loop {
+            run.step("recall of candidates", 0, None)?;
+            let shares = best.par_iter().enumerate().map(|(query, best)| {
+                let found: DocSet = candidates(query, postings).into_iter().collect();
+                [10, 100].map(|k| {
+                    let best = &best[..best.len().min(k)];
+                    let there = best.iter().filter(|&&doc| found.contains(doc)).count();
+                    if best.is_empty() { 1.0 } else { there as f64 / best.len() as f64 }
+                })
+            });
+            let shares: Vec<[f64; 2]> = shares.collect();
+            let mean = |k: usize| {
+                shares.iter().map(|share| share[k]).sum::<f64>() / shares.len().max(1) as f64
+            };
+            let [recall_at_10, recall_at_100] = [mean(0), mean(1)];
+            if postings >= all || recall_at_10.min(recall_at_100) >= wanted || shares.is_empty() {
+                let queries = shares.len();
+                return Ok(PostingReport { postings, recall_at_10, recall_at_100, queries });
+            }
+            postings = (postings + postings / 2).min(all);
+        }
+    }
+}
+
+/// The postings of one feature, by level.
+struct List {
+    largest: f32,
+    /// Where each level begins.
+    levels: [usize; LEVELS],
+    docs: Vec<u32>,
+    values: Vec<f32>,
+}
+
+impl List {
+    fn of(row: Row<'_>) -> Self {
+        let largest = row.values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        let level_of = |value: f32| {
+            let fits = |&&share: &&f32| value.abs() <= largest * share;
+            LARGEST[1..].iter().take_while(fits).count()
+        };
+        let mut levels = [0; LEVELS];
+        for &value in row.values {
+            levels[level_of(value)] += 1;
+        }
+        let mut start = 0;
+        for level in &mut levels {
+            start += std::mem::replace(level, start);
+        }
+        let mut next = levels;
+        let (mut docs, mut values) = (vec![0; row.len()], vec![0.0; row.len()]);
+        for (doc, value) in row.iter() {
+            let at = &mut next[level_of(value)];
+            (docs[*at], values[*at]) = (doc, value);
+            *at += 1;
+        }
+        List { largest, levels, docs, values }
+    }
+}
+
+/// The bucket of an impact; larger ones are in later buckets, and 0 in the first.
+fn bucket(impact: f32) -> usize {
+    (impact.to_bits() >> 21) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::oracle::{sparse, sparse_triple};
+
+    /// The exact sums of all documents.
+    fn sums(lists: &Csr, query: Row<'_>) -> Vec<f64> {
+        let mut sums = vec![0.0; lists.n_cols()];
+        for (feature, weight) in query.iter() {
+            for (doc, value) in lists.row(feature as usize).iter() {
+                sums[doc as usize] += f64::from(weight) * f64::from(value);
+            }
+        }
+        sums
+    }
+
+    proptest! {
+        #[test]
+        fn with_all_postings_the_candidates_are_the_best(
+            (queries, _, lists) in sparse_triple(), k in 1usize..8, keep in 1u32..4,
+        ) {
+            let index = PostingIndex::new(&lists);
+            let allowed: DocSet = (0..lists.n_cols() as u32).filter(|doc| doc % keep == 0).collect();
+            for query in queries.rows() {
+                let (indices, values): (Vec<u32>, Vec<f32>) =
+                    query.iter().filter(|&(f, _)| (f as usize) < lists.n_rows()).unzip();
+                let query = Row { indices: &indices, values: &values };
+                let exact = sums(&lists, query);
+                // Twice: the sums of the first search must not be left over.
+                for _ in 0..2 {
+                    let found = index.candidates(query, k, u64::MAX, Some(&allowed));
+                    prop_assert!(found.len() <= k);
+                    prop_assert!(found.iter().all(|&doc| allowed.contains(doc)));
+                    let worst = found.iter().map(|&doc| exact[doc as usize]).fold(f64::INFINITY, f64::min);
+                    for doc in allowed.iter().filter(|doc| !found.contains(doc)) {
+                        let sum = exact[doc as usize];
+                        let scale = 1e-4 * (1.0 + sum.abs());
+                        prop_assert!(sum <= worst + scale || sum.abs() < scale, "{doc} is missing");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn the_postings_read_are_those_of_the_largest_impact(
+            lists in sparse(1..9, 1..40), weights in prop::collection::vec(-3.0f32..3.0, 8), most in 1u64..60,
+        ) {
+            let index = PostingIndex::new(&lists);
+            let indices: Vec<u32> = (0..lists.n_rows() as u32).collect();
+            let query = Row { indices: &indices, values: &weights[..indices.len()] };
+            let cut = index.cut(query, most);
+            // Every list is a permutation of its row, with its large values first.
+            let (mut read, mut buckets) = (0, Vec::new());
+            for (feature, weight) in query.iter() {
+                let first = feature as usize * LEVELS;
+                let largest = index.impact(feature, weight);
+                for level in 0..LEVELS {
+                    let span = index.starts[first + level] as usize..index.starts[first + level + 1] as usize;
+                    let within = bucket(largest * LARGEST[level]) >= cut;
+                    if within && !span.is_empty() {
+                        read += span.len() as u64;
+                        buckets.push(bucket(largest * LARGEST[level]));
+                    }
+                    for &value in &index.values[span] {
+                        prop_assert!(value.abs() <= index.largest[feature as usize] * LARGEST[level]);
+                        let skipped = bucket((weight * value).abs() * 0.999) >= cut;
+                        prop_assert!(within || !skipped);
+                    }
+                }
+                let span = index.starts[first] as usize..index.starts[first + LEVELS] as usize;
+                let mut stored: Vec<(u32, f32)> =
+                    index.docs[span.clone()].iter().copied().zip(index.values[span].iter().copied()).collect();
+                stored.sort_by_key(|&(doc, _)| doc);
+                prop_assert_eq!(stored, lists.row(feature as usize).iter().collect::<Vec<_>>());
+            }
+            buckets.dedup();
+            prop_assert!(read <= most || buckets.len() == 1, "{read} of {most}, {buckets:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_limit_reads_little_and_measuring_raises_it_to_the_wanted_recall() {
+        // Document d has the value 1/(1 + d) for feature d % 3, so that the best come first.
+        let n = 60_000;
+        let entries = (0..n).map(|doc| (doc % 3, doc, 1.0 / (1.0 + doc as f32)));
+        let lists = Csr::from_triplets(3, n as usize, entries.collect()).unwrap();
+        let index = PostingIndex::new(&lists);
+        let query = Row { indices: &[0, 1, 2], values: &[1.0, 1.0, 1.0] };
+        let few = index.candidates(query, n as usize, 1, None);
+        assert!(few.contains(&0) && few.len() < 10, "{few:?}");
+        let best: Vec<u32> = (0..100).collect();
+        let find = |_: usize, postings| index.candidates(query, 200, postings, None);
+        let report = index.measure(0.97, &[best], find, &Run::silent()).unwrap();
+        assert_eq!((report.recall_at_10, report.recall_at_100, report.queries), (1.0, 1.0, 1));
+        assert_eq!(report.postings, FEWEST);
+        // Nothing that is found is ever enough: all postings are read.
+        let nothing = index.measure(0.97, &[vec![1]], |_, _| Vec::new(), &Run::silent()).unwrap();
+        assert_eq!((nothing.postings, nothing.recall_at_10), (u64::from(n), 0.0));
+    }
+}
