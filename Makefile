@@ -8,7 +8,7 @@ SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
-.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-rank bench-serve bench-ssi bench-topics bm25 demo diversity kill-test
+.PHONY: help test check bench bench-bilinear bench-eval bench-events bench-rank bench-serve bench-ssi bench-starts bench-topics bm25 demo diversity kill-test
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,10 @@ bench-events: ## aggregate a raw log of 1 GiB within 256 MiB, beside GNU sort
 bench-rank: $(PYTHON) ## LambdaMART beside LightGBM on two threads: how good and how fast (real data: LIKEN_DATA; half an hour)
 	cargo build --release -p liken --examples
 	$(PYTHON) bench/rank.py
+
+bench-starts: ## RMLS with its defaults beside both of its starts on seven logs (real data: LIKEN_DATA; an hour)
+	cargo build --release -p liken-cli $(FEATURES)
+	python3 bench/starts.py
 
 bench-topics: $(PYTHON) ## topic models beside scikit-learn and gensim, growth and memory, on two threads (real data: LIKEN_DATA; an hour)
 	cargo build --release -p liken -p liken-cli -p liken-pages --bins --examples

@@ -1,8 +1,8 @@
 """The search service under load, beside tantivy alone and beside a brute-force search with numpy.
 
 Three collections: nfcorpus (4 k documents), citeulike-t (26 k) and a synthetic one of a million (bench/million.py),
-BM25 and PLS with 300 dimensions on each. `crates/server/examples/load` asks the service over 1, 8 and 64
-connections, each with one request at a time: BM25 alone, the latent model alone, both. It runs on the same
+BM25, PLS with 300 dimensions and association on each. `crates/server/examples/load` asks the service over 1, 8
+and 64 connections, each with one request at a time: BM25 alone, the latent model alone, both, association. It runs on the same
 processors, so what it took of them is printed, too. Beside it, tantivy answers the same queries inside a process of
 its own (`crates/server/examples/tantivy_alone.rs`), and numpy multiplies the embeddings of all documents with that of a
 query; the best ten of numpy are what the recall of the latent part is measured with. The last case swaps a model
@@ -47,7 +47,8 @@ DIM, K, DEPTH = 300, 10, 200
 # Queries that load is made of, and those that recall is measured with.
 MOST_QUERIES, MEASURED = 10_000, 500
 RECALL = 0.95
-MODES = {"BM25": ["bm25"], "latent": ["pls"], "hybrid": ["bm25", "pls"]}
+MODES = {"BM25": ["bm25"], "latent": ["pls"], "hybrid": ["bm25", "pls"], "association": ["association"]}
+MODELS = {"bm25": [], "pls": ["--dim", DIM], "association": []}
 LINES, KEPT, WRONG = [], {}, []
 
 
@@ -124,7 +125,7 @@ IMPORTS = {"nfcorpus": import_nfcorpus, "citeulike-t": import_citeulike, "millio
 
 
 class Collection:
-    """A dataset with two models and queries; what is missing of them is made."""
+    """A dataset with its models and queries; what is missing of them is made."""
 
     def __init__(self, name):
         self.name, self.folder = name, target() / "bench-serve" / name
@@ -139,8 +140,8 @@ class Collection:
             order = np.random.default_rng(1).permutation(len(texts))[:MOST_QUERIES]
             self.queries_file.write_text("".join(f"{texts[at]}\n" for at in order))
         self.queries = self.queries_file.read_text().splitlines()
-        self.model("bm25", "bm25")
-        self.model("pls", "pls", "--dim", DIM)
+        for name, more in MODELS.items():
+            self.model(name, name, *more)
 
     def model(self, name, *words):
         path = self.folder / name
@@ -153,7 +154,7 @@ class Collection:
     def index(self):
         """Makes the index anew: it is part of what is measured."""
         path = self.folder / "index"
-        models = [word for name in ("bm25", "pls") for word in ("--model", f"{name}={self.folder / name}")]
+        models = [word for name in MODELS for word in ("--model", f"{name}={self.folder / name}")]
         seconds, memory = run("index", self.folder / "data", *models, "-o", path, "--force")
         size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) / 2**30
         return path, {"seconds": seconds, "gib": memory, "disk_gib": size}
@@ -279,7 +280,7 @@ def tantivy(index, queries):
 def in_turns(index, queries):
     """Figures of tantivy and of liken's whole search in one process, by k; nobody may serve the index."""
     command = [program().with_name("tantivy_alone"), index, queries, f"k={K},{DEPTH}", f"seconds={round(SECONDS)}",
-               "liken=bm25"]
+               "liken=bm25,association"]
     lines = subprocess.check_output(command, text=True).splitlines()
     return {line["k"]: line for line in map(json.loads, lines)}
 
@@ -369,6 +370,7 @@ def measure(name):
             check(f"{name}, {mode}, {connections} connections", answer)
         peers.append(tantivy(index, collection.queries_file))
         versus_tantivy(name, loads, peers, turns)
+        sparse(name, service, turns)
         versus_numpy(name, service, index, collection, loads)
         counted = re.findall(r'liken_requests_total\{route="/search"[^}]*status="(\d+)"\} (\d+)', service.ask("/metrics"))
         say(f"Index: made in {built['seconds']:.0f} s with at most {built['gib']:.2f} GiB, {built['disk_gib']:.2f} GiB on "
@@ -397,7 +399,8 @@ def versus_tantivy(name, loads, peers, turns):
         for key, called in ("p50", "median"), ("mean", "mean"):
             alone = min(peer[k, 1]["ms"][key] for peer in peers)
             said, over = one["took_ms"][key], one["ms"][key]
-            theirs, bare, whole = (turns[k][of][key] for of in ("tantivy_ms", "bare_ms", "liken_ms"))
+            theirs = turns[k]["tantivy_ms"][key]
+            bare, whole = (turns[k]["liken"]["bm25"][of][key] for of in ("bare_ms", "whole_ms"))
             say(f"| {label} | {called} | {ms(theirs)} | {ms(bare)} ({bare / theirs:.2f}) "
                 f"| {ms(whole)} ({whole / theirs:.2f}) | {ms(alone)} "
                 f"| {ms(said)} ({said / alone:.2f}) | {ms(over)} ({over / alone:.2f}) "
@@ -405,6 +408,22 @@ def versus_tantivy(name, loads, peers, turns):
             keep(name, peer="tantivy", k=k, of=key, alone=alone, said=said, over_http=over, rate=threads,
                  turns=(theirs, bare, whole))
     say()
+
+
+def sparse(name, service, turns):
+    """A model of sparse vectors beside BM25, in turns within one process."""
+    say("| in turns, best 10 | BM25, ms | association, ms (ratio) | BM25 with texts of documents, ms "
+        "| association, ms (ratio) |")
+    say("|---|---|---|---|---|")
+    bm25, association = (turns[K]["liken"][model] for model in ("bm25", "association"))
+    for key, called in ("p50", "median"), ("mean", "mean"), ("p99", "99th percentile"):
+        cells = [f"{ms(bm25[of][key])} | {ms(association[of][key])} ({association[of][key] / bm25[of][key]:.2f})"
+                 for of in ("bare_ms", "whole_ms")]
+        say(f"| {called} | {' | '.join(cells)} |")
+        keep(name, peer="bm25", of=key, bm25={of: bm25[of][key] for of in bm25},
+             association={of: association[of][key] for of in association})
+    [model] = [model for model in service.ask("/models")["models"] if model["name"] == "association"]
+    say(f"\nCandidates of association: {model.get('neighbours') or 'all documents'}.\n")
 
 
 def versus_numpy(name, service, index, collection, loads):

@@ -7,10 +7,10 @@
 //! QUERIES is a file with one query a line. Every query becomes its words, as liken's analyser gives them,
 //! any of which a document must hold, and tantivy finds the best `k` by BM25: no ids, no texts of documents.
 //! Each thread asks one query after another. A line of JSON says what every combination of `k` and threads
-//! took. With `liken=MODEL`, while nobody serves the index, the two take turns on one thread: tantivy as
-//! above, and liken's whole search for the best 10 by that model, once with the texts of the documents that
-//! are found and once without. Each is some queries ahead of the next, so that nobody finds in memory what
-//! another has just read.
+//! took. With `liken=MODEL,…`, while nobody serves the index, they take turns on one thread: tantivy as
+//! above, and liken's whole search for the best 10 by each of the models, once with the texts of the
+//! documents that are found and once without. Each is some queries ahead of the next, so that nobody finds
+//! in memory what another has just read.
 
 // The figures are this program's result.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -97,18 +97,24 @@ impl Peer {
 }
 
 /// tantivy and liken in turns.
-fn in_turns(peer: &Peer, folder: &Path, model: &str, k: usize, time: Duration) -> Outcome<()> {
+fn in_turns(peer: &Peer, folder: &Path, models: &[&str], k: usize, time: Duration) -> Outcome<()> {
     let engine = Engine::open(folder, Settings::default())?;
     let n = peer.queries.len();
-    let search = |query: &String, fields: Option<Vec<String>>| SearchRequest {
+    let search = |model: &str, query: &String, fields: Option<Vec<String>>| SearchRequest {
         query: query.clone(),
         models: vec![model.to_owned()],
         fields,
         ..SearchRequest::default()
     };
-    let whole: Vec<_> = peer.queries.iter().map(|query| search(query, None)).collect();
-    let bare: Vec<_> = peer.queries.iter().map(|query| search(query, Some(Vec::new()))).collect();
-    let mut micros: [Vec<u32>; 3] = Default::default();
+    // Of each model, searches with and without the texts of documents.
+    let mut requests: Vec<Vec<SearchRequest>> = Vec::new();
+    for model in models {
+        for fields in [None, Some(Vec::new())] {
+            let all = peer.queries.iter().map(|query| search(model, query, fields.clone()));
+            requests.push(all.collect());
+        }
+    }
+    let mut micros: Vec<Vec<u32>> = vec![Vec::new(); requests.len() + 1];
     let begin = Instant::now();
     for at in 0.. {
         if begin.elapsed() >= time {
@@ -118,19 +124,24 @@ fn in_turns(peer: &Peer, folder: &Path, model: &str, k: usize, time: Duration) -
             let at = (at + turn * AHEAD) % n;
             let started = Instant::now();
             // A query of unknown words alone is refused by liken, which takes its time, too.
-            match turn {
-                0 => drop(std::hint::black_box(engine.search(&whole[at]))),
-                1 => drop(std::hint::black_box(engine.search(&bare[at]))),
-                _ => drop(std::hint::black_box(peer.ask(&peer.queries[at], k)?)),
+            match requests.get(turn) {
+                Some(requests) => drop(std::hint::black_box(engine.search(&requests[at]))),
+                None => drop(std::hint::black_box(peer.ask(&peer.queries[at], k)?)),
             }
             micros.push(u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX));
         }
     }
     // Before, postings and documents came from the disk.
     let warm = micros[0].len() / 3;
-    let [whole, bare, theirs] = micros.map(|mut micros| percentiles(&mut micros[warm..]));
-    let line = json!({"k": k, "tantivy_ms": theirs, "liken_ms": whole, "bare_ms": bare});
-    println!("{line}");
+    let mut found: Vec<_> =
+        micros.iter_mut().map(|micros| percentiles(&mut micros[warm..])).collect();
+    let tantivy = found.pop();
+    let mut liken = serde_json::Map::new();
+    for (model, times) in models.iter().zip(found.chunks_exact(2)) {
+        let times = json!({"whole_ms": times[0], "bare_ms": times[1]});
+        liken.insert((*model).to_owned(), times);
+    }
+    println!("{}", json!({"k": k, "tantivy_ms": tantivy, "liken": liken}));
     Ok(())
 }
 
@@ -150,14 +161,14 @@ fn run(args: &[String]) -> Outcome<()> {
         );
     };
     let (mut depths, mut threads, mut seconds) = (vec![10, 200], vec![1, 2], vec![5]);
-    let mut model = None;
+    let mut models = Vec::new();
     for arg in rest {
         match arg.split_once('=') {
             Some(("k", list)) => depths = numbers(list)?,
             Some(("threads", list)) => threads = numbers(list)?,
             Some(("seconds", list)) => seconds = numbers(list)?,
-            Some(("liken", "no")) => model = None,
-            Some(("liken", name)) => model = Some(name),
+            Some(("liken", "no")) => models.clear(),
+            Some(("liken", names)) => models = names.split(',').collect(),
             _ => {
                 let problem = format!("expected k=, threads=, seconds= or liken=, got {arg:?}");
                 return Err(problem.into());
@@ -167,8 +178,8 @@ fn run(args: &[String]) -> Outcome<()> {
     let time = Duration::from_secs(seconds[0] as u64);
     let folder = Path::new(folder);
     let peer = Peer::open(folder, queries)?;
-    if let Some(model) = model {
-        return depths.iter().try_for_each(|&k| in_turns(&peer, folder, model, k, time));
+    if !models.is_empty() {
+        return depths.iter().try_for_each(|&k| in_turns(&peer, folder, &models, k, time));
     }
     for &k in &depths {
         // Postings come from the disk only once.

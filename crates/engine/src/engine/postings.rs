@@ -27,6 +27,13 @@ pub(crate) struct Postings {
     pub report: PostingReport,
 }
 
+/// The number of documents found in the inverted index, whose sums lack what was not read, from which the
+/// best `depth` are taken by their scores.
+pub(super) fn rescored(depth: usize) -> usize {
+    let x: usize = std::env::var("LIKEN_OVER").ok().and_then(|v| v.parse().ok()).unwrap_or(4);
+    x * depth
+}
+
 /// The sparse vectors of a whole model, if its collection is larger than `exact_below`.
 pub(super) fn sparse_of(model: &Model, exact_below: usize) -> Option<&dyn SparseVectors> {
     match &model.parts[..] {
@@ -60,7 +67,7 @@ impl Postings {
         let candidates = |query: usize, postings| {
             let (indices, values) = vectors.weights(counts, &queries[query]);
             let query = Row { indices: &indices, values: &values };
-            index.candidates(query, DEPTH, postings, None)
+            index.candidates(query, rescored(DEPTH), postings, None)
         };
         let report = index.measure(IndexParams::default().recall, &best, candidates, run)?;
         let file = NewFile::create(&folder.join(FILE))?;

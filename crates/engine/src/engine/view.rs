@@ -13,7 +13,7 @@ use liken::sparse::Row;
 use liken::top_k::select;
 
 use super::docs::Chunk;
-use super::postings::Postings;
+use super::postings::{Postings, rescored};
 use super::served::{DocMapping, ServedModel, UNMAPPED};
 use crate::Error;
 
@@ -169,22 +169,11 @@ impl ModelView {
         let model = &self.served.model;
         let translated = self.allowed_in_model(allowed);
         let in_model = translated.as_ref().or(allowed);
-        let found = match in_model {
+        let docs: Vec<u32> = match in_model {
             // Few documents are all scored.
             Some(few) if few.len() <= FEW_ALLOWED => {
                 let n = model.counts.n_docs() as u32;
-                let docs: Vec<u32> = few.iter().take_while(|&doc| doc < n).collect();
-                let mut hits: Vec<Hit> = docs
-                    .iter()
-                    .zip(model.scores_of(query, &docs))
-                    .map(|(&doc, score)| Hit { doc, score })
-                    .collect();
-                let zero_is_none = self.served.zero_is_none();
-                hits.retain(|hit| hit.score.is_finite() && !(zero_is_none && hit.score == 0.0));
-                select(&mut hits, depth, |a, b| {
-                    b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc))
-                });
-                hits.into_iter().map(|hit| hit.doc).collect()
+                few.iter().take_while(|&doc| doc < n).collect()
             }
             _ => {
                 let (indices, values) = vectors.weights(&model.counts, query);
@@ -193,11 +182,19 @@ impl ModelView {
                 let n = model.counts.n_docs();
                 let share = in_model.map_or(1, |allowed| n.div_ceil(allowed.len().max(1)));
                 let most = postings.report.postings.saturating_mul(share as u64);
-                postings.index.candidates(row, depth, most, in_model)
+                postings.index.candidates(row, rescored(depth), most, in_model)
             }
         };
+        let mut hits: Vec<Hit> = docs
+            .iter()
+            .zip(model.scores_of(query, &docs))
+            .map(|(&doc, score)| Hit { doc, score })
+            .collect();
+        let zero_is_none = self.served.zero_is_none();
+        hits.retain(|hit| hit.score.is_finite() && !(zero_is_none && hit.score == 0.0));
+        select(&mut hits, depth, |a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
         let mut numbers: Vec<u32> =
-            found.into_iter().filter_map(|doc| self.served.number(doc)).collect();
+            hits.into_iter().filter_map(|hit| self.served.number(hit.doc)).collect();
         numbers.extend(self.best_unseen(query, depth, allowed));
         numbers
     }

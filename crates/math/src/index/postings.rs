@@ -21,9 +21,11 @@ use crate::{Result, Run};
 const LEVELS: usize = 8;
 /// The largest value in a level, as a share of the largest in the list.
 const LARGEST: [f32; LEVELS] =
-    [1.0, 0.707_106_77, 0.5, 0.353_553_39, 0.25, 0.176_776_69, 0.125, 0.088_388_35];
+    [1.0, 0.5, 0.25, 0.125, 0.0625, 0.031_25, 0.015_625, 0.007_812_5];
 /// Impacts are counted in buckets by their exponent and two bits of mantissa.
 const BUCKETS: usize = 1 << 10;
+/// The same for sums, which may be negative.
+const ORDERED_BUCKETS: usize = 1 << 11;
 /// Lists per task.
 const LISTS_PER_TASK: usize = 1024;
 /// The smallest number of postings that [`PostingIndex::measure`] tries.
@@ -38,8 +40,22 @@ pub struct PostingIndex {
     largest: Vec<f32>,
     docs: Vec<u32>,
     values: Vec<f32>,
-    /// Sums that no search uses at the moment, all zero.
-    free: Mutex<Vec<Vec<f32>>>,
+    /// Workspaces that no search uses at the moment.
+    free: Mutex<Vec<Search>>,
+}
+
+/// The workspace of a search.
+struct Search {
+    /// The sum of every document, 0 between searches.
+    sums: Vec<f32>,
+    /// The documents found.
+    docs: Vec<u32>,
+}
+
+impl Search {
+    fn new(n_docs: usize) -> Self {
+        Search { sums: vec![0.0; n_docs], docs: Vec::new() }
+    }
 }
 
 /// The measured recall and cost of a [`PostingIndex`].
@@ -102,10 +118,13 @@ impl PostingIndex {
         most: u64,
         allowed: Option<&DocSet>,
     ) -> Vec<u32> {
-        let cut = self.cut(query, most);
-        let mut sums = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let sums = sums.get_or_insert_with(|| vec![0.0; self.n_docs]);
-        let mut found = Vec::new();
+        let (cut, read) = self.cut(query, most);
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut search = free.unwrap_or_else(|| Search::new(self.n_docs));
+        let Search { sums, docs } = &mut search;
+        // One more than the postings, for what is written but not counted.
+        docs.resize(docs.len().max(read as usize + 1), 0);
+        let mut n = 0;
         for (feature, weight) in query.iter() {
             let largest = self.impact(feature, weight);
             let levels = LARGEST.iter().take_while(|&&share| bucket(largest * share) >= cut);
@@ -114,18 +133,30 @@ impl PostingIndex {
                 [first, first + levels.count()].map(|level| self.starts[level] as usize);
             for (&doc, &value) in self.docs[start..end].iter().zip(&self.values[start..end]) {
                 let sum = &mut sums[doc as usize];
-                if *sum == 0.0 {
-                    found.push((doc, 0.0));
-                }
+                docs[n] = doc;
+                // A branch would be mispredicted half the time.
+                n += usize::from(*sum == 0.0);
                 *sum += weight * value;
             }
         }
-        found.retain_mut(|(doc, sum)| {
+        let mut found = Vec::with_capacity(n);
+        let mut lengths = vec![0u32; ORDERED_BUCKETS];
+        for &doc in &docs[..n] {
             // A sum that was 0 in between is found twice, and is 0 the second time.
-            *sum = std::mem::take(&mut sums[*doc as usize]);
-            *sum != 0.0 && allowed.is_none_or(|allowed| allowed.contains(*doc))
+            let sum = std::mem::take(&mut sums[doc as usize]);
+            if sum != 0.0 && allowed.is_none_or(|allowed| allowed.contains(doc)) {
+                lengths[ordered_bucket(sum)] += 1;
+                found.push((doc, sum));
+            }
+        }
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(search);
+        // Those in buckets below that of the k-th are not among the best.
+        let mut above = 0;
+        let last = lengths.iter().rposition(|&length| {
+            above += length as usize;
+            above >= k
         });
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(std::mem::take(sums));
+        found.retain(|&(_, sum)| ordered_bucket(sum) >= last.unwrap_or(0));
         select(&mut found, k, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         found.into_iter().map(|(doc, _)| doc).collect()
     }
@@ -136,8 +167,8 @@ impl PostingIndex {
         if largest.is_finite() { largest } else { 0.0 }
     }
 
-    /// The lowest bucket of impacts that is read.
-    fn cut(&self, query: Row<'_>, most: u64) -> usize {
+    /// The lowest bucket of impacts that is read, and the number of postings in those buckets.
+    fn cut(&self, query: Row<'_>, most: u64) -> (usize, u64) {
         let mut lengths = [0u64; BUCKETS];
         for (feature, weight) in query.iter() {
             let largest = self.impact(feature, weight);
@@ -150,12 +181,12 @@ impl PostingIndex {
         for (at, &length) in lengths.iter().enumerate().rev() {
             // However few postings are asked for, those of the largest impact are read.
             if read > 0 && read + length > most {
-                return at + 1;
+                return (at + 1, read);
             }
-            read += length;
+            // Impacts of zero add nothing.
+            read += if at > 0 { length } else { 0 };
         }
-        // Impacts of zero add nothing.
-        1
+        (1, read)
     }
 
     /// The smallest number of postings with which [`PostingIndex::candidates`] finds the share `wanted`
@@ -234,6 +265,13 @@ fn bucket(impact: f32) -> usize {
     (impact.to_bits() >> 21) as usize
 }
 
+/// The bucket of a sum; larger ones are in later buckets or in the same.
+fn ordered_bucket(sum: f32) -> usize {
+    let bits = sum.to_bits();
+    let ordered = if sum.is_sign_negative() { !bits } else { bits | 1 << 31 };
+    (ordered >> 21) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -286,7 +324,7 @@ mod tests {
             let index = PostingIndex::new(&lists);
             let indices: Vec<u32> = (0..lists.n_rows() as u32).collect();
             let query = Row { indices: &indices, values: &weights[..indices.len()] };
-            let cut = index.cut(query, most);
+            let (cut, expected) = index.cut(query, most);
             // Every list is a permutation of its row, with its large values first.
             let (mut read, mut buckets) = (0, Vec::new());
             for (feature, weight) in query.iter() {
@@ -311,6 +349,7 @@ mod tests {
                 stored.sort_by_key(|&(doc, _)| doc);
                 prop_assert_eq!(stored, lists.row(feature as usize).iter().collect::<Vec<_>>());
             }
+            prop_assert_eq!(read, expected);
             buckets.dedup();
             prop_assert!(read <= most || buckets.len() == 1, "{read} of {most}, {buckets:?}");
         }
