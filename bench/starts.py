@@ -108,15 +108,13 @@ def starts(name, data, dim):
         means[other] = cells(rows[other])
     chosen = set()
     for seed in SEEDS:
-        [report] = [report for kind, report in fits[f"default-{seed}"].items() if kind.lower() == "rmls"] or [{}]
-        if report:
-            chosen.add(f"{report['steps'][report['best']].get('origin')}: {report['steps'][report['best']]['step']}")
-    aspects = report.get("aspects") if report else None
+        report = fits[f"default-{seed}"]
+        kept = report["steps"][report["best"]]
+        chosen.add(f"{kept['origin']}: {kept['step']}")
     better = max(means["published"][0], means["spectral"][0])
     shown = [f"{means[kind][0]:.4f} / {means[kind][1]:.4f}" for kind in ("bm25", *SETTINGS, "association")]
-    rule = "" if aspects is None else f"{aspects:.0f}"
     print(f"| {name}, {dim} | " + " | ".join(shown)
-          + f" | {means['default'][0] / better:.3f} | {', '.join(sorted(chosen))} | {rule} |", flush=True)
+          + f" | {means['default'][0] / better:.3f} | {', '.join(sorted(chosen))} | {report['aspects']:.0f} |", flush=True)
 
 
 def tests(name, data, dim):

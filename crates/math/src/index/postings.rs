@@ -20,8 +20,7 @@ use crate::{Result, Run};
 /// A list is cut into this many levels of falling values; only whole levels are read.
 const LEVELS: usize = 8;
 /// The largest value in a level, as a share of the largest in the list.
-const LARGEST: [f32; LEVELS] =
-    [1.0, 0.5, 0.25, 0.125, 0.0625, 0.031_25, 0.015_625, 0.007_812_5];
+const LARGEST: [f32; LEVELS] = [1.0, 0.5, 0.25, 0.125, 0.0625, 0.031_25, 0.015_625, 0.007_812_5];
 /// Impacts are counted in buckets by their exponent and two bits of mantissa.
 const BUCKETS: usize = 1 << 10;
 /// The same for sums, which may be negative.
@@ -34,14 +33,30 @@ const FEWEST: u64 = 1 << 12;
 /// The inverted index.
 pub struct PostingIndex {
     n_docs: usize,
-    /// Where the levels of each list begin, [`LEVELS`] per list, and the end.
-    starts: Vec<u64>,
-    /// The largest absolute value of each list.
-    largest: Vec<f32>,
+    lists: Vec<List>,
     docs: Vec<u32>,
     values: Vec<f32>,
     /// Workspaces that no search uses at the moment.
     free: Mutex<Vec<Search>>,
+}
+
+/// Where the postings of a feature are, in one line of cache: a query has thousands of features.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct List {
+    start: u64,
+    /// Where the levels end, from the start.
+    ends: [u32; LEVELS],
+    /// The largest absolute value.
+    largest: f32,
+}
+
+impl List {
+    /// The largest absolute value that a posting adds to the score of a query with this weight.
+    fn impact(&self, weight: f32) -> f32 {
+        let largest = weight.abs() * self.largest;
+        if largest.is_finite() { largest } else { 0.0 }
+    }
 }
 
 /// The workspace of a search.
@@ -75,34 +90,32 @@ impl PostingIndex {
     /// The index of `lists`, features × documents.
     pub fn new(lists: &Csr) -> Self {
         let n = lists.n_rows();
-        let tasks: Vec<Vec<List>> = (0..n.div_ceil(LISTS_PER_TASK))
+        let tasks: Vec<Vec<Postings>> = (0..n.div_ceil(LISTS_PER_TASK))
             .into_par_iter()
             .map(|task| {
                 let first = task * LISTS_PER_TASK;
-                (first..(first + LISTS_PER_TASK).min(n)).map(|f| List::of(lists.row(f))).collect()
+                let rows = first..(first + LISTS_PER_TASK).min(n);
+                rows.map(|f| Postings::of(lists.row(f))).collect()
             })
             .collect();
         let mut index = PostingIndex {
             n_docs: lists.n_cols(),
-            starts: Vec::with_capacity(n * LEVELS + 1),
-            largest: Vec::with_capacity(n),
+            lists: Vec::with_capacity(n),
             docs: Vec::with_capacity(lists.nnz()),
             values: Vec::with_capacity(lists.nnz()),
             free: Mutex::default(),
         };
-        for list in tasks.into_iter().flatten() {
-            index.starts.extend(list.levels.map(|level| (index.docs.len() + level) as u64));
-            index.largest.push(list.largest);
-            index.docs.extend(list.docs);
-            index.values.extend(list.values);
+        for Postings { list, docs, values } in tasks.into_iter().flatten() {
+            index.lists.push(List { start: index.docs.len() as u64, ..list });
+            index.docs.extend(docs);
+            index.values.extend(values);
         }
-        index.starts.push(index.docs.len() as u64);
         index
     }
 
     /// Bytes in memory.
     pub fn bytes(&self) -> u64 {
-        (8 * self.starts.len() + 4 * self.largest.len() + 8 * self.docs.len()) as u64
+        (size_of::<List>() * self.lists.len() + 8 * self.docs.len()) as u64
     }
 
     /// The `k` documents with the largest sums, in no order, from about `most` postings of the largest
@@ -126,12 +139,13 @@ impl PostingIndex {
         docs.resize(docs.len().max(read as usize + 1), 0);
         let mut n = 0;
         for (feature, weight) in query.iter() {
-            let largest = self.impact(feature, weight);
+            let list = &self.lists[feature as usize];
+            let largest = list.impact(weight);
             let levels = LARGEST.iter().take_while(|&&share| bucket(largest * share) >= cut);
-            let first = feature as usize * LEVELS;
-            let [start, end] =
-                [first, first + levels.count()].map(|level| self.starts[level] as usize);
-            for (&doc, &value) in self.docs[start..end].iter().zip(&self.values[start..end]) {
+            let Some(last) = levels.count().checked_sub(1) else { continue };
+            let start = list.start as usize;
+            let read = start..start + list.ends[last] as usize;
+            for (&doc, &value) in self.docs[read.clone()].iter().zip(&self.values[read]) {
                 let sum = &mut sums[doc as usize];
                 docs[n] = doc;
                 // A branch would be mispredicted half the time.
@@ -161,20 +175,16 @@ impl PostingIndex {
         found.into_iter().map(|(doc, _)| doc).collect()
     }
 
-    /// The largest absolute value that a posting of `feature` adds.
-    fn impact(&self, feature: u32, weight: f32) -> f32 {
-        let largest = weight.abs() * self.largest[feature as usize];
-        if largest.is_finite() { largest } else { 0.0 }
-    }
-
     /// The lowest bucket of impacts that is read, and the number of postings in those buckets.
     fn cut(&self, query: Row<'_>, most: u64) -> (usize, u64) {
         let mut lengths = [0u64; BUCKETS];
         for (feature, weight) in query.iter() {
-            let largest = self.impact(feature, weight);
-            let levels = &self.starts[feature as usize * LEVELS..][..=LEVELS];
-            for (level, share) in levels.windows(2).zip(LARGEST) {
-                lengths[bucket(largest * share)] += level[1] - level[0];
+            let list = &self.lists[feature as usize];
+            let largest = list.impact(weight);
+            let mut start = 0;
+            for (&end, share) in list.ends.iter().zip(LARGEST) {
+                lengths[bucket(largest * share)] += u64::from(end - start);
+                start = end;
             }
         }
         let mut read = 0;
@@ -226,37 +236,36 @@ impl PostingIndex {
 }
 
 /// The postings of one feature, by level.
-struct List {
-    largest: f32,
-    /// Where each level begins.
-    levels: [usize; LEVELS],
+struct Postings {
+    /// From 0.
+    list: List,
     docs: Vec<u32>,
     values: Vec<f32>,
 }
 
-impl List {
+impl Postings {
     fn of(row: Row<'_>) -> Self {
         let largest = row.values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
         let level_of = |value: f32| {
             let fits = |&&share: &&f32| value.abs() <= largest * share;
             LARGEST[1..].iter().take_while(fits).count()
         };
-        let mut levels = [0; LEVELS];
+        let mut ends = [0u32; LEVELS];
         for &value in row.values {
-            levels[level_of(value)] += 1;
+            ends[level_of(value)] += 1;
         }
-        let mut start = 0;
-        for level in &mut levels {
-            start += std::mem::replace(level, start);
+        let mut next = [0; LEVELS];
+        for level in 1..LEVELS {
+            next[level] = ends[level - 1] as usize;
+            ends[level] += ends[level - 1];
         }
-        let mut next = levels;
         let (mut docs, mut values) = (vec![0; row.len()], vec![0.0; row.len()]);
         for (doc, value) in row.iter() {
             let at = &mut next[level_of(value)];
             (docs[*at], values[*at]) = (doc, value);
             *at += 1;
         }
-        List { largest, levels, docs, values }
+        Postings { list: List { start: 0, ends, largest }, docs, values }
     }
 }
 
@@ -328,22 +337,24 @@ mod tests {
             // Every list is a permutation of its row, with its large values first.
             let (mut read, mut buckets) = (0, Vec::new());
             for (feature, weight) in query.iter() {
-                let first = feature as usize * LEVELS;
-                let largest = index.impact(feature, weight);
+                let list = &index.lists[feature as usize];
+                let largest = list.impact(weight);
                 for level in 0..LEVELS {
-                    let span = index.starts[first + level] as usize..index.starts[first + level + 1] as usize;
+                    let begin = if level == 0 { 0 } else { list.ends[level - 1] };
+                    let span = [begin, list.ends[level]].map(|at| list.start as usize + at as usize);
+                    let span = span[0]..span[1];
                     let within = bucket(largest * LARGEST[level]) >= cut;
                     if within && !span.is_empty() {
                         read += span.len() as u64;
                         buckets.push(bucket(largest * LARGEST[level]));
                     }
                     for &value in &index.values[span] {
-                        prop_assert!(value.abs() <= index.largest[feature as usize] * LARGEST[level]);
+                        prop_assert!(value.abs() <= list.largest * LARGEST[level]);
                         let skipped = bucket((weight * value).abs() * 0.999) >= cut;
                         prop_assert!(within || !skipped);
                     }
                 }
-                let span = index.starts[first] as usize..index.starts[first + LEVELS] as usize;
+                let span = list.start as usize..list.start as usize + list.ends[LEVELS - 1] as usize;
                 let mut stored: Vec<(u32, f32)> =
                     index.docs[span.clone()].iter().copied().zip(index.values[span].iter().copied()).collect();
                 stored.sort_by_key(|&(doc, _)| doc);

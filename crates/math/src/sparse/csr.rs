@@ -248,6 +248,17 @@ impl Csr {
         Row { indices: &self.indices[span.clone()], values: &self.values[span] }
     }
 
+    /// Reads a part of each of the `rows`. Rows lie far apart in memory: asked for all at once, they come
+    /// together, and whoever reads them next does not wait for one after the other.
+    pub fn touch(&self, rows: &[u32]) {
+        let part = |&i: &u32| {
+            let row = self.row(i as usize);
+            let middle = row.len() / 2;
+            Some(row.indices.first()? ^ row.indices[middle] ^ row.values[middle].to_bits())
+        };
+        std::hint::black_box(rows.iter().filter_map(part).fold(0, |all, part| all ^ part));
+    }
+
     /// All rows in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         (0..self.n_rows()).map(|i| self.row(i))

@@ -234,6 +234,7 @@ impl Marker {
         });
     }
 
+    #[inline]
     fn mark(&mut self, column: u32) {
         let stamp = &mut self.stamps[column as usize];
         if *stamp != self.round {
