@@ -58,7 +58,9 @@ fn found(params: &Association) -> Naive {
     let Weighted { x, y, r } = data();
     let kernel = Kernel::new(params.depth, x, r, Arc::new(y), norms).unwrap();
     let rows: Vec<Vec<f64>> = (0..60)
-        .map(|u| kernel.with(Row { indices: &[u], values: &[1.0] }, |weights| weights.sums().to_vec()))
+        .map(|u| {
+            kernel.with(Row { indices: &[u], values: &[1.0] }, |weights| weights.sums().to_vec())
+        })
         .collect();
     Naive::from_fn(60, 50, |u, v| rows[u][v])
 }
