@@ -90,10 +90,10 @@ pub use rm3::Rm3;
 pub use rmls::{Origin, Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use space::{USUAL_SPACE, Varied};
 pub use square::{Square, SquareReport};
-pub use ssi::{Form, Negative, Ssi};
+pub use ssi::{Form, Negative, Ssi, SsiStart};
 pub use svdfeature::{Loss, SvdFeature};
 pub use topics::{
-    Cnmf, Crlsi, Gnmf, Grlsi, Lda, Nmf, Plsi, Rlsi, TextTopic, TextTopics, TopicClass,
+    ClassCosine, Cnmf, Crlsi, Gnmf, Grlsi, Lda, Nmf, Plsi, Rlsi, TextTopic, TextTopics, TopicClass,
     TopicDocument, TopicFigures, TopicSummary, TopicSummaryOptions, TopicWord, TopicsSummary,
 };
 pub use topics_view::TopicsView;

@@ -28,7 +28,7 @@ fn a_published_setting_is_not_the_default_and_a_model_keeps_it() {
         let models = std::slice::from_ref(&params);
         let trained =
             crate::training::train(&dataset, &preparation, &mixture, models, &run).unwrap();
-        let query = trained.model.read_query("cheap cover cars").unwrap();
+        let query = trained.model.read_query("cover cars policy").unwrap();
         let scores = trained.model.scores(&query);
         assert!(scores.iter().any(|&score| score != 0.0), "{name}");
         let path = dir.path().join(name);
@@ -36,6 +36,21 @@ fn a_published_setting_is_not_the_default_and_a_model_keeps_it() {
         let loaded = Model::open(&path).unwrap();
         assert_eq!(loaded.parts[0].params, params, "{name}");
         assert_eq!(loaded.scores(&query), scores, "{name}");
+    }
+}
+
+#[test]
+fn the_space_of_a_published_setting_has_values_that_it_takes() {
+    for name in published_methods() {
+        let base = crate::tuning::Setting {
+            preparation: Preparation::default(),
+            models: vec![(name.to_owned(), published(name))],
+        };
+        let space = crate::tuning::Space::built_in(&base).unwrap();
+        for stream in 0..20 {
+            let drawn = space.draw(&mut crate::random::Random::new(1, stream));
+            base.with(&drawn).unwrap().check().unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
     }
 }
 
