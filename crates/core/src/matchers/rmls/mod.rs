@@ -146,6 +146,7 @@ impl Method for Rmls {
                 "{ values = [0.001, 0.005, 0.1, 0.5, 1.0, 5.0, 10.0], when = { penalty = \"absolute\" } }",
             ),
             // Without a penalty the length of rows changes no ranking.
+            ("theta_x", "{ min = 0.1, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
             ("theta_y", "{ min = 0.1, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
         ]
     }
