@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use liken::Run;
 use liken::features::Preparation;
-use liken::matchers::{Mixture, Params, methods};
+use liken::matchers::{Mixture, Params, methods, published_methods};
 use liken::params::{ParamDoc, merge, set_key};
 use liken::text::Language;
 use serde::de::DeserializeOwned;
@@ -78,6 +78,11 @@ pub struct ParamArgs {
     /// Random seed.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+
+    /// Take the settings of the papers where a model has one: rmls, pls, ssi, svdfeature, rlsi, grlsi.
+    /// --params, the other flags and --set change them.
+    #[arg(long)]
+    published: bool,
 
     /// Weights of clicks: their number (clicks), divided by the impressions of the document (rates)
     /// or by the examination propensity of its rank (propensity), or the best of these that the log
@@ -185,7 +190,7 @@ pub fn write_docs(out: &mut impl Write, docs: &[ParamDoc]) -> anyhow::Result<()>
 }
 
 /// Resolves flags, `--params` and `--set` for the models that `mixtures` name: defaults, then
-/// the file, then the flags, then `--set`.
+/// published settings, then the file, then the flags, then `--set`.
 pub fn resolve(
     text: &TextArgs,
     args: &ParamArgs,
@@ -196,6 +201,9 @@ pub fn resolve(
         if !models.iter().any(|(known, _)| known == name) {
             models.push((name.clone(), Params::named(name)?));
         }
+    }
+    if args.published {
+        set_published(&mut models)?;
     }
     let mut preparation = serde_json::to_value(Preparation::default())?;
     if let Some(path) = &args.params {
@@ -229,6 +237,20 @@ pub fn resolve(
     })?;
     models.iter().try_for_each(|(_, params)| params.check())?;
     Ok(Settings { preparation, models })
+}
+
+/// Sets the published settings of the models that have one.
+fn set_published(models: &mut [(String, Params)]) -> anyhow::Result<()> {
+    let mut with: Vec<_> =
+        models.iter_mut().filter(|(_, params)| !params.published().is_empty()).collect();
+    if with.is_empty() {
+        let known: Vec<&str> = published_methods().collect();
+        let known = known.join(", ");
+        return Err(usage(format!(
+            "--published: expected a model with a published setting: {known}"
+        )));
+    }
+    Ok(with.iter_mut().try_for_each(|(_, params)| params.set_published())?)
 }
 
 fn set_one(

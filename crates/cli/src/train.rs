@@ -29,6 +29,7 @@ Examples:
   liken train rmls DATASET -o model --dim 200            learns from clicks
   liken train rmls+bm25 DATASET -o model                 a mix, weights tuned on validation
   liken train rmls DATASET -o model --set penalty=relative --set rho_x=0.3
+  liken train rmls DATASET -o model --published          the setting of its paper
   liken train rmls NEWER -o newer --dim 200 --init model warm start from a model of an earlier log
   liken train rmls --help                                every parameter of RMLS"
 )]
@@ -167,13 +168,19 @@ fn help(method: Option<&str>, console: &Console) -> anyhow::Result<()> {
     // First of all, so that an unknown method prints nothing else.
     let mut methods = Vec::new();
     for (_, name) in method.map(Mixture::parse).transpose()?.iter().flat_map(|mix| &mix.parts) {
-        methods.push((name.clone(), Params::named(name)?.docs()));
+        methods.push((name.clone(), Params::named(name)?));
     }
     let mut out = console.out();
     write!(out, "{}", long_help())?;
-    for (name, docs) in &methods {
+    for (name, params) in &methods {
         writeln!(out, "\nParameters of {name} (--set KEY=VALUE):")?;
-        write_docs(&mut out, docs)?;
+        write_docs(&mut out, &params.docs())?;
+        if !params.published().is_empty() {
+            writeln!(out, "\nThe setting of the paper on {name} (--published):")?;
+        }
+        for (key, value) in params.published() {
+            writeln!(out, "  {key} = {value}")?;
+        }
     }
     if methods.is_empty() {
         writeln!(out, "\nMethods (`liken train METHOD --help` lists a method's parameters):")?;

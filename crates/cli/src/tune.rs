@@ -38,7 +38,7 @@ In a mix a key begins with the model's name: rmls.dim.
 Random settings are fitted to a ninth of the training queries (of the pairs, if the dataset is split
 by pairs) with a third of their dimensions, which takes about a ninth of the time; the best third of
 them is fitted to a third of the queries, and the best third of these to all.
-Without --space these parameters vary (mpls: kinds instead of the weights of features):";
+Without --space these parameters vary (mpls: no weights of features):";
 
 const FOLDER: &str = "\
 The folder holds journal.jsonl (every trial), table.md, table.tsv, table.json, plot.svg, index.html and

@@ -132,6 +132,11 @@ fn a_broken_experiment_names_the_place() {
         ("clicks = {", "clicks = { rows = 3,", &["exp.toml: ", "line 3", "unknown field `rows`"]),
         ("dim = 10", "dimm = 10", &["exp.toml: [models.small]: unknown field `dimm`"]),
         ("dim = 10", "dim = 0", &["exp.toml: [models.small]: dim = 0", "1 or more"]),
+        (
+            "dim = 10",
+            "published = 1",
+            &["exp.toml: [models.small]: published = 1", "true or false"],
+        ),
         ("\"pls\"", "\"plz\"", &["exp.toml: [models.small]: ", "\"plz\""]),
         ("\"small+bm25\"", "\"smal+bm25\"", &["exp.toml: the row \"smal+bm25\": ", "\"smal\""]),
         ("rows =", "baseline = \"lm\"\nrows =", &["\"lm\"", "one of the rows"]),

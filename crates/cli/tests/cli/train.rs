@@ -35,6 +35,27 @@ fn help_lists_the_methods_and_every_parameter_with_its_default() {
 }
 
 #[test]
+fn published_settings_yield_to_every_other_way_to_set_a_parameter() {
+    let file = "response = \"log\"\nweighting = \"sum\"\n";
+    let place = Place::with(&[("file.toml", file)]);
+    let data = at("data");
+    place.run("train rmls --help").silent().shows(&["(--published):\n  start = random\n"]);
+    let more = "--params file.toml --set weighting=mean --set by_words=auto";
+    place.run(&format!("train rmls {data} -o a --dim 5 --published {more}")).fine();
+    let set = params(&place, "a", 0);
+    assert_eq!((&set["start"], &set["dim"]), (&"random".into(), &5.into()));
+    assert_eq!((&set["response"], &set["weighting"]), (&"log".into(), &"mean".into()));
+    assert_eq!(set["by_words"], "auto");
+    // A model without a published setting keeps its defaults.
+    place.run(&format!("train 0.5*pls+0.5*bm25 {data} -o b --published --dim 5")).fine();
+    assert_eq!(params(&place, "b", 0)["features"]["query_clicks"], 1.0);
+    place
+        .run(&format!("train bm25 {data} -o c --published"))
+        .refused(2, &["--published: expected a model with a published setting: pls, rmls"]);
+    place.run("plan --methods bm25 --published").refused(2, &["--published"]);
+}
+
+#[test]
 fn wrong_usage_names_the_culprit_and_what_is_allowed() {
     let place = Place::new();
     let data = at("data");

@@ -196,16 +196,23 @@ impl Setting {
         }
     }
 
+    /// The model `name`: its method's defaults, the paper's own setting if the table asks for it
+    /// (`published = true`), and what else the table sets.
     pub(super) fn model(&self, name: &str) -> Result<Params> {
         let Some(table) = self.models.get(name) else { return Params::named(name) };
         let mut table = table.clone();
-        let method = table.remove("method");
+        let (method, published) = (table.remove("method"), table.remove("published"));
         let method = method.as_ref().and_then(Value::as_str).unwrap_or(name);
         let mut params = Params::named(method)?;
         if method != name && Params::named(name).is_ok_and(|known| known.name() != params.name()) {
             let expected =
                 format!("{name:?}, whose name the model has, or a model of another name");
             return Err(Error::parameter("method", format!("{method:?}"), &expected));
+        }
+        match published {
+            None | Some(Value::Bool(false)) => {}
+            Some(Value::Bool(true)) => params.set_published()?,
+            Some(other) => return Err(Error::parameter("published", other, "true or false")),
         }
         params.merge(&table)?;
         params.check()?;
@@ -216,4 +223,34 @@ impl Setting {
 /// The tables of a synthetic log that a task is made of: its truth is links or clicks, not judgments.
 fn raw_of(synthetic: &Synthetic, raw: &Path) -> Import {
     Import { judgments: None, ..synthetic.import(raw) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_published_setting_yields_to_what_the_file_sets() {
+        let text = "
+            [models.mine]
+            method = 'rmls'
+            published = true
+            response = 'log'
+            [models.pls]
+            published = false
+            [models.bm25]
+            published = true
+            [models.ssi]
+            published = 'yes'";
+        let setting: Setting = toml::from_str(text).unwrap();
+        let mut expected = Params::named("rmls").unwrap();
+        expected.set_published().unwrap();
+        expected.set("response", "log").unwrap();
+        assert_eq!(setting.model("mine").unwrap(), expected);
+        assert_eq!(setting.model("pls").unwrap(), Params::named("pls").unwrap());
+        let message = setting.model("bm25").unwrap_err().to_string();
+        assert!(message.contains("a method with its own: pls, rmls"), "{message}");
+        let message = setting.model("ssi").unwrap_err().to_string();
+        assert!(message.contains("published = \"yes\": expected true or false"), "{message}");
+    }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::bilinear::{Bilinear, DocEmbeddings, embedding_of};
+use super::by_words::BY_WORDS;
 use super::map::Maps;
 use super::method::{Matcher, SavedState};
 use super::{Contribution, TopicsView};
@@ -13,9 +14,6 @@ use crate::features::{Counts, Features, QueryTerms, UnseenCounts};
 use crate::file::TensorsWriter;
 use crate::linalg::{Dense, dot, dot_f64};
 use crate::sparse::{Csr, Row};
-
-/// The tensor of a model whose documents are scored by their words alone.
-pub(super) const BY_WORDS: &str = "by_words";
 
 impl Bilinear {
     /// Puts the maps that a model folder keeps together with the counts they were learnt from.

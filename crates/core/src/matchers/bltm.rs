@@ -175,6 +175,7 @@ impl Method for Bltm {
         vec![
             RESPONSE,
             DIM,
+            ("iterations", "{ min = 5, max = 50, log = true, int = true }"),
             ("alpha", "{ min = 0.001, max = 1.0, log = true }"),
             ("beta", "{ min = 0.001, max = 1.0, log = true }"),
             ("document", "{ min = 0.1, max = 0.7 }"),

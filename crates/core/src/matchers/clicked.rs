@@ -74,7 +74,10 @@ impl Method for Clicked {
     fn search_space(&self) -> Vec<Varied> {
         vec![
             RESPONSE,
+            ("k1", "{ min = 0.4, max = 3.0 }"),
+            ("b", "{ min = 0.0, max = 1.0 }"),
             ("weight", "{ min = 0.1, max = 4.0, log = true }"),
+            ("clicked_k1", "{ min = 0.4, max = 3.0 }"),
             ("clicked_b", "{ min = 0.0, max = 1.0 }"),
         ]
     }

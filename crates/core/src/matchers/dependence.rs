@@ -90,6 +90,7 @@ impl Method for Dependence {
             ("ordered", "{ min = 0.01, max = 0.5, log = true }"),
             ("unordered", "{ min = 0.01, max = 0.5, log = true }"),
             ("mu", "{ min = 50, max = 5000, log = true }"),
+            ("mu_pairs", "{ min = 50, max = 5000, log = true }"),
             ("window", "{ min = 2, max = 32, log = true, int = true }"),
         ]
     }

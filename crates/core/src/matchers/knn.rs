@@ -75,7 +75,12 @@ impl Method for Knn {
     }
 
     fn search_space(&self) -> Vec<Varied> {
-        vec![RESPONSE, ("power", "{ min = 0.5, max = 6.0 }"), ("unit_clicks", "[false, true]")]
+        vec![
+            RESPONSE,
+            ("power", "{ min = 0.5, max = 6.0 }"),
+            ("neighbours", "[0, 5, 20, 100]"),
+            ("unit_clicks", "[false, true]"),
+        ]
     }
 }
 

@@ -198,7 +198,7 @@ impl Method for LsiDt {
     }
 
     fn search_space(&self) -> Vec<Varied> {
-        vec![DIM]
+        vec![DIM, ("tfidf", "[0.0, 0.25, 0.5, 0.75]")]
     }
 }
 

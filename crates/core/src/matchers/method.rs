@@ -90,6 +90,12 @@ pub trait Method: Debug + Send + Sync {
         usual_savings(self.dim(), self.features())
     }
 
+    /// The paper's own setting, key by key; empty if it has none of its own. It also names what is a
+    /// default today, so that it stays the paper's if defaults change.
+    fn published(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// The default search space of tuning; empty if there is nothing to vary.
     fn search_space(&self) -> Vec<Varied> {
         Vec::new()

@@ -6,6 +6,7 @@ mod bilinear;
 mod bilinear_matcher;
 mod bltm;
 mod bm25;
+mod by_words;
 mod clicked;
 mod dependence;
 mod dictionary;
@@ -60,6 +61,7 @@ pub use association::{Association, Depth};
 pub use bilinear::Bilinear;
 pub use bltm::Bltm;
 pub use bm25::{Bm25, Bm25Field};
+pub use by_words::ByWords;
 pub use clicked::Clicked;
 pub use dependence::Dependence;
 pub use dictionary::{Dictionary, DictionaryEntry};
@@ -80,7 +82,7 @@ pub use model::{KnownFeatures, Model, ModelAbout, Part, Trained};
 pub use mpls::{Alpha, KindReport, Kinds, Mpls, MplsReport, Validate};
 pub(crate) use neighbours::WHO_HAS_MAPS;
 pub use neighbours::{Neighbour, Neighbours};
-pub use params::{Params, methods, preparation_docs};
+pub use params::{Params, methods, preparation_docs, published_methods};
 pub use planning::{plan_all, plan_parts};
 pub use pls::{Pls, PlsReport};
 pub use ridge::{QueryFeatures, Ridge, RidgeReport};
@@ -88,10 +90,10 @@ pub use rm3::Rm3;
 pub use rmls::{Origin, Penalty, Rmls, RmlsReport, RmlsStep, Start};
 pub use space::{USUAL_SPACE, Varied};
 pub use square::{Square, SquareReport};
-pub use ssi::{Form, Negative, Ssi};
+pub use ssi::{Form, Negative, Ssi, SsiStart};
 pub use svdfeature::{Loss, SvdFeature};
 pub use topics::{
-    Cnmf, Crlsi, Gnmf, Grlsi, Lda, Nmf, Plsi, Rlsi, TextTopic, TextTopics, TopicClass,
+    ClassCosine, Cnmf, Crlsi, Gnmf, Grlsi, Lda, Nmf, Plsi, Rlsi, TextTopic, TextTopics, TopicClass,
     TopicDocument, TopicFigures, TopicSummary, TopicSummaryOptions, TopicWord, TopicsSummary,
 };
 pub use topics_view::TopicsView;

@@ -197,7 +197,14 @@ impl Method for Mpls {
 
     /// Weights of features have no effect in `com`, so they do not vary.
     fn search_space(&self) -> Vec<Varied> {
-        vec![WEIGHTING, RESPONSE, DIM, ("kinds", "[\"com\", \"conca\"]")]
+        vec![
+            WEIGHTING,
+            RESPONSE,
+            DIM,
+            ("kinds", "[\"com\", \"conca\"]"),
+            ("alpha", "{ values = [\"sigma\", \"tuned\"], when = { kinds = \"com\" } }"),
+            ("sigma", "[0.0, 0.5, 1.0]"),
+        ]
     }
 }
 

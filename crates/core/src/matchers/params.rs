@@ -9,7 +9,7 @@ use super::{
 };
 use crate::features::{Counts, Preparation};
 use crate::params::{Named, ParamDoc, docs, find_named, methods};
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 methods! {
     /// The parameters of one method; it derefs to [`Method`].
@@ -63,6 +63,12 @@ pub fn methods() -> impl Iterator<Item = (&'static str, &'static str)> {
     Params::METHODS.iter().chain(&PRESETS).map(|&(name, about, _)| (name, about))
 }
 
+/// The methods that have a published setting.
+pub fn published_methods() -> impl Iterator<Item = &'static str> {
+    let has = |(_, _, make): &&Named<Params>| !make().published().is_empty();
+    Params::METHODS.iter().filter(has).map(|&(name, ..)| name)
+}
+
 impl Params {
     /// The method called `name`, with its defaults.
     pub fn named(name: &str) -> Result<Self> {
@@ -75,6 +81,16 @@ impl Params {
             Params::Lm(Lm { smoothing: Smoothing::Jm, .. }) => "lm-jm",
             _ => self.listed_name(),
         }
+    }
+
+    /// Sets the paper's own setting ([`Method::published`]); an error if the method has none.
+    pub fn set_published(&mut self) -> Result<()> {
+        if self.published().is_empty() {
+            let with: Vec<&str> = published_methods().collect();
+            let expected = format!("false, or a method with its own: {}", with.join(", "));
+            return Err(Error::parameter("published", true, &expected));
+        }
+        self.published().iter().try_for_each(|(key, value)| self.set(key, value))
     }
 
     /// Fits a matcher to `counts`, with early stopping by `scorer`, if there is one.

@@ -154,6 +154,16 @@ impl Method for Pls {
         fit.with_negatives(self.negatives.per_click).svd_fit(self.oversample)
     }
 
+    fn published(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("weighting", "mean"),
+            ("response", "raw"),
+            ("features.query_clicks", "1.0"),
+            ("features.doc_clicks", "1.0"),
+            ("sigma", "0.0"),
+        ]
+    }
+
     fn search_space(&self) -> Vec<Varied> {
         vec![QUERY_CLICKS, DOC_CLICKS, WEIGHTING, RESPONSE, DIM, ("sigma", "[0.0, 0.5, 1.0]")]
     }

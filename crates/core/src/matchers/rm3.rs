@@ -74,6 +74,7 @@ impl Method for Rm3 {
             ("documents", "{ min = 3, max = 50, log = true, int = true }"),
             ("terms", "{ min = 5, max = 100, log = true, int = true }"),
             ("original", "{ min = 0.1, max = 0.9 }"),
+            ("mu", "{ min = 50, max = 5000, log = true }"),
         ]
     }
 }

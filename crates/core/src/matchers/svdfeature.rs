@@ -187,6 +187,16 @@ impl Method for SvdFeature {
         fit.found((name, seconds), vec![sought], fit.fitted(fit.maps()))
     }
 
+    fn published(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("loss", "squared"),
+            ("response", "raw"),
+            ("negatives", "0"),
+            ("features.query_clicks", "1.0"),
+            ("features.doc_clicks", "1.0"),
+        ]
+    }
+
     fn search_space(&self) -> Vec<Varied> {
         vec![
             QUERY_CLICKS,

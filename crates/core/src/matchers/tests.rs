@@ -8,6 +8,7 @@ mod lsi;
 mod mpls;
 mod neighbours;
 mod plan;
+mod published;
 mod unseen;
 mod validation;
 

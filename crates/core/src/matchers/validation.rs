@@ -12,9 +12,6 @@ use crate::{Result, Run};
 const BLOCK_DOCS: usize = 256;
 const BLOCK_ENTRIES: usize = 1 << 15;
 
-/// The remark where click features of documents are left out of the scores.
-pub(super) const BY_WORDS_REMARK: &str = "documents are scored by their words alone, which is better on validation than with the queries they were clicked for";
-
 /// The validation score of a pair of maps.
 pub(super) fn score_maps(scorer: &ValidationScorer<'_>, x: &Csr, y: &Csr, maps: &Maps) -> f64 {
     let docs = maps.l_y.embeddings(y);

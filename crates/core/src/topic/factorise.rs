@@ -29,7 +29,7 @@ use super::descent::Descent;
 use super::fold::{ClassTopics, FactorKind, Solver, SolverScratch, Topics};
 use super::momentum::Momentum;
 use super::spectral::parts;
-use super::start::start;
+use super::start::{TopicStart, document_start, random_start};
 use super::symmetric::{block, by_rows, inner_product};
 use crate::linalg::{Dense, add_scaled, gram_of, widest};
 use crate::sparse::{Csr, Row, RowBlock};
@@ -144,8 +144,14 @@ impl<'a> FactoriseState<'a> {
         let bytes = 4 * corpus.n_docs() as u64 * width as u64;
         let folder = (bytes > run.memory_left() / 2).then_some(scratch.as_path());
         let mut weights = Dense::placed(corpus.n_docs(), width, folder)?;
-        if let FactorKind::Rlsi { .. } = how.kind {
-            start(corpus, (how.shared, how.own), &mut weights, how.seed, run)?;
+        match how.kind {
+            FactorKind::Rlsi { start: TopicStart::Random, .. } => {
+                random_start(&mut weights, how.seed, run)?;
+            }
+            FactorKind::Rlsi { .. } => {
+                document_start(corpus, (how.shared, how.own), &mut weights, how.seed, run)?;
+            }
+            FactorKind::Nmf => {}
         }
         let empty = |n: usize| Csr::empty(corpus.n_terms(), n);
         let own = (0..corpus.n_classes()).map(|_| empty(how.own)).collect();
@@ -155,7 +161,7 @@ impl<'a> FactoriseState<'a> {
         if how.kind == FactorKind::Nmf && !state.start_with_parts(run)? {
             // There are fewer parts than topics: the other topics start with documents.
             let (topics, parts) = (state.topics.clone(), state.weights.values().to_vec());
-            start(corpus, (how.shared, how.own), &mut state.weights, how.seed, run)?;
+            document_start(corpus, (how.shared, how.own), &mut state.weights, how.seed, run)?;
             state.overlay(&topics, &parts);
         }
         state.grams =
@@ -263,7 +269,7 @@ impl<'a> FactoriseState<'a> {
             loss += inner_product(&gram, &self.grams[class]) - 2.0 * inner;
         }
         let objective = match self.how.kind {
-            FactorKind::Rlsi { lambda1, lambda2 } => {
+            FactorKind::Rlsi { lambda1, lambda2, .. } => {
                 let squares =
                     |gram: &Mat<f64>| (0..gram.nrows()).map(|k| gram[(k, k)]).sum::<f64>();
                 let weights: f64 = self.grams.iter().map(squares).sum();

@@ -15,6 +15,7 @@ use faer::{Mat, MatMut, Par};
 use rayon::prelude::*;
 
 use super::descent::Descent;
+use super::start::TopicStart;
 use crate::linalg::{Dense, add_scaled, gram, n_groups};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result, Run};
@@ -36,6 +37,8 @@ pub enum FactorKind {
         lambda1: f64,
         /// λ₂, the ℓ2 penalty of weights.
         lambda2: f64,
+        /// Initial weights.
+        start: TopicStart,
     },
     /// NMF: topics and weights are not negative.
     Nmf,

@@ -32,3 +32,4 @@ pub use corpus::Corpus;
 pub use factorise::{Factorise, Factors, Sweep};
 pub use fold::{FactorKind, Folding, Topics};
 pub use layout::{Distance, classical_mds, distances};
+pub use start::TopicStart;

@@ -1,10 +1,10 @@
-//! The start of RLSI: every topic is a random document, and every document's weight is its similarity
-//! to that document.
-//!
-//! With random weights, as published, the first topics of many documents differ only by noise, most
-//! of which a penalty removes. Random documents differ in their words.
+//! The start of RLSI. With random weights, as published, the first topics of many documents differ only
+//! by noise, most of which a penalty removes. Random documents differ in their words: by default every
+//! topic starts as one, and every document's weight is its similarity to that document.
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::corpus::Corpus;
 use super::seeds::seeds;
@@ -21,8 +21,30 @@ const LEAST: f32 = 0.01;
 /// Documents per task.
 const BLOCK: usize = 256;
 
-/// Sets `weights` to the first weights, documents × (shared + own) topics.
-pub(super) fn start(
+/// Initial weights of topics in documents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TopicStart {
+    /// Every topic is a random document, and a weight is the similarity to that document.
+    #[default]
+    Documents,
+    /// Standard normals, as published.
+    Random,
+}
+
+/// Sets `weights` to standard normals.
+pub(super) fn random_start(weights: &mut Dense, seed: u64, run: &Run<'_>) -> Result<()> {
+    let block = BLOCK * weights.n_cols().max(1);
+    weights.values_mut().par_chunks_mut(block).enumerate().try_for_each(|(b, values)| {
+        run.check()?;
+        let mut random = Random::new(seed, b as u64);
+        values.iter_mut().for_each(|v| *v = random.normal() as f32);
+        Ok(())
+    })
+}
+
+/// Sets `weights`, documents × (shared + own) topics, to similarities to random documents.
+pub(super) fn document_start(
     corpus: &Corpus,
     (shared, own): (usize, usize),
     weights: &mut Dense,

@@ -10,7 +10,8 @@ use crate::random::Random;
 use crate::sparse::{Csr, Row};
 use crate::{Result, Run};
 
-const SPARSE: FactorKind = FactorKind::Rlsi { lambda1: 0.3, lambda2: 0.2 };
+const SPARSE: FactorKind =
+    FactorKind::Rlsi { lambda1: 0.3, lambda2: 0.2, start: TopicStart::Documents };
 
 fn corpus(docs: &Csr, ends: &[usize]) -> Corpus {
     corpus_within(docs, ends, &Run::silent())
@@ -55,7 +56,7 @@ fn objective(kind: FactorKind, corpus: &Corpus, topics: &Topics, weights: &Dense
             }
         }
     }
-    let FactorKind::Rlsi { lambda1, lambda2 } = kind else { return sum };
+    let FactorKind::Rlsi { lambda1, lambda2, .. } = kind else { return sum };
     let squares: f64 = weights.values().iter().map(|&v| f64::from(v).powi(2)).sum();
     sum + lambda1 * topics.absolute() + lambda2 * squares
 }
@@ -172,7 +173,7 @@ fn without_penalties_rlsi_spans_the_space_of_lsi() {
     let docs = random_csr(60, 25, 6, 4);
     let corpus = corpus(&docs, &[60]);
     let k = 3;
-    let kind = FactorKind::Rlsi { lambda1: 0.0, lambda2: 1e-7 };
+    let kind = FactorKind::Rlsi { lambda1: 0.0, lambda2: 1e-7, start: TopicStart::Documents };
     let factors = fitted(&factorise(k, 0, kind, 2000), &corpus);
     // DDᵀ, terms × terms; its largest eigenvectors are LSI's topics.
     let square = Mat::from_fn(25, 25, |i, j| {
@@ -191,6 +192,22 @@ fn without_penalties_rlsi_spans_the_space_of_lsi() {
             .sum();
         assert!(within / norm > 0.999, "topic {topic}: {}", within / norm);
     }
+}
+
+#[test]
+fn a_random_start_follows_the_seed_and_ends_about_where_documents_do() {
+    let docs = positive(&random_csr(300, 40, 6, 4));
+    let corpus = corpus(&docs, &[120, 300]);
+    let fit = |start: TopicStart, seed: u64| {
+        let kind = FactorKind::Rlsi { lambda1: 0.3, lambda2: 0.2, start };
+        let factors = fitted(&Factorise { seed, ..factorise(5, 3, kind, 40) }, &corpus);
+        (factors.sweeps.last().unwrap().objective, factors.weights)
+    };
+    let (documents, _) = fit(TopicStart::Documents, 1);
+    let (objective, weights) = fit(TopicStart::Random, 1);
+    assert_eq!(weights, fit(TopicStart::Random, 1).1);
+    assert_ne!(weights, fit(TopicStart::Random, 2).1);
+    assert!((objective / documents - 1.0).abs() < 0.1, "{objective} {documents}");
 }
 
 #[test]
@@ -257,7 +274,10 @@ fn planted_topics_are_found() {
     let word = |doc: u32, at: u32| (doc, doc % 3 * 4 + at, 1.0 + ((doc + at) % 3) as f32);
     let triplets = (0..60).flat_map(|doc| (0..4).map(move |at| word(doc, at))).collect();
     let docs = Csr::from_triplets(60, 12, triplets).unwrap();
-    for kind in [FactorKind::Rlsi { lambda1: 0.5, lambda2: 0.1 }, FactorKind::Nmf] {
+    for kind in [
+        FactorKind::Rlsi { lambda1: 0.5, lambda2: 0.1, start: TopicStart::Documents },
+        FactorKind::Nmf,
+    ] {
         let found = fitted(&factorise(3, 0, kind, 60), &corpus(&docs, &[60]));
         let mut together: Vec<Vec<usize>> = (0..3)
             .map(|k| {

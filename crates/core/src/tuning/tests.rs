@@ -212,11 +212,66 @@ fn a_key_varies_where_its_condition_is_met() {
     }
 }
 
+/// The keys that the space of every method must have: what its paper tunes, and what else decides.
+/// Early stopping tunes the epochs of `ssi` and `svdfeature`.
+const TUNED: &[(&str, &str)] = &[
+    ("bm25", "k1 b"),
+    ("vsm", ""),
+    ("lm", "mu"),
+    ("lm-dirichlet", "mu"),
+    ("lm-jm", "lambda"),
+    ("dependence", "ordered unordered mu mu_pairs window"),
+    ("pls", "CLICKS dim sigma"),
+    ("lsi", "dim tfidf"),
+    ("lsi_dt", "dim tfidf"),
+    ("lsi_qd", "response dim sigma"),
+    ("mpls", "weighting response dim kinds alpha sigma"),
+    ("rmls", "CLICKS dim start sweeps penalty rho_x rho_y beta gamma theta_x theta_y"),
+    ("association", "CLICKS depth x_power y_power"),
+    ("square", "CLICKS dim lambda_x lambda_y"),
+    ("ssi", "dim rate init_scale identity_weight negative"),
+    (
+        "svdfeature",
+        "features.query_clicks features.doc_clicks response dim loss negatives rate lambda",
+    ),
+    ("rlsi", "dim lambda1 lambda2"),
+    ("grlsi", "dim class_dim lambda1 lambda2"),
+    ("crlsi", "dim lambda1 lambda2"),
+    ("nmf", "dim"),
+    ("gnmf", "dim class_dim"),
+    ("cnmf", "dim"),
+    ("plsi", "dim tempering"),
+    ("lda", "dim alpha eta"),
+    ("walk", "steps"),
+    ("translation", "response b iterations null_words collection"),
+    ("bltm", "response dim iterations alpha beta document collection"),
+    ("vpcg", "response iterations terms"),
+    ("knn", "response power neighbours unit_clicks"),
+    ("clicked", "response k1 b weight clicked_k1 clicked_b"),
+    ("feedback", "first k query_weight doc_clicks"),
+    ("expansion", "documents weight"),
+    ("rm3", "documents terms original mu"),
+    ("ridge", "features.query_clicks weighting response lambda"),
+];
+
+/// What methods that learn from weighted clicks and their features have in common.
+const CLICKS: &str = "features.query_clicks features.doc_clicks weighting response";
+
 #[test]
 fn every_method_has_a_space_of_values_it_takes() {
     for (name, _) in crate::matchers::methods() {
         let (_, base) = method_base(name, None);
         let space = Space::built_in(&base).unwrap();
+        let required = TUNED.iter().find(|(known, _)| *known == name);
+        let required = required.unwrap_or_else(|| panic!("{name} is not in the table"));
+        let required = required.1.replace("CLICKS", CLICKS);
+        for key in required.split_whitespace() {
+            assert!(space.keys.iter().any(|(known, _)| known == key), "{name} lacks {key}");
+        }
+        let docs = base.models[0].1.docs();
+        for (key, _) in &space.keys {
+            assert!(docs.iter().any(|doc| doc.key == *key), "{name} has no parameter {key}");
+        }
         assert_eq!(space.keys.is_empty(), name == "vsm", "{name}");
         for stream in 0..50 {
             let setting = base.with(&space.draw(&mut Random::new(1, stream))).unwrap();
@@ -227,7 +282,7 @@ fn every_method_has_a_space_of_values_it_takes() {
     let (_, mut full) = method_base("ssi", None);
     full.models[0].1.set("form", "full").unwrap();
     let space = Space::built_in(&full).unwrap();
-    assert!(space.keys.iter().map(|(key, _)| key).eq(["rate", "negative"]));
+    assert!(space.keys.iter().map(|(key, _)| key).eq(["rate", "identity_weight", "negative"]));
     let (_, mix) = method_base("pls+bm25", None);
     let keys = Space::built_in(&mix).unwrap().keys;
     assert!(keys.iter().any(|(key, _)| key == "pls.dim"));

@@ -158,7 +158,17 @@ const CORE: &[Order] = &[
     Order {
         folder: "matchers",
         layers: &[
-            &["explain", "map", "mix", "mod", "savings", "space", "sparse_vector", "unclicked"],
+            &[
+                "by_words",
+                "explain",
+                "map",
+                "mix",
+                "mod",
+                "savings",
+                "space",
+                "sparse_vector",
+                "unclicked",
+            ],
             &["bilinear", "topics_view", "translation_table"],
             &["method", "solver"],
             &["bilinear_matcher", "direct", "dots", "epochs"],

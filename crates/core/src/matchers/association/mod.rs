@@ -28,12 +28,12 @@ use std::sync::Arc;
 use self::kernel::Kernel;
 use self::norms::Norms;
 pub use self::params::{Association, Depth};
-use super::bilinear_matcher::BY_WORDS;
+use super::by_words::{BY_WORDS, BY_WORDS_REMARK};
 use super::method::{Fitting, Matcher, Method, SavedState, SparseVectors, ValidationScorer};
 use super::space::{DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::sparse_vector::{SparseVector, row_of, single};
-use super::validation::{BY_WORDS_REMARK, scores_of};
-use super::{Contribution, FitReport, StepsReport};
+use super::validation::scores_of;
+use super::{ByWords, Contribution, FitReport, StepsReport};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, UnseenCounts, Weighted};
 use crate::file::{Tensors, TensorsWriter};
 use crate::params::check::{MOST, check_range, check_weight};
@@ -46,6 +46,7 @@ impl Method for Association {
         check_weight("x_power", self.x_power)?;
         self.y_power.map_or(Ok(()), |power| check_weight("y_power", power))?;
         check_range("sketch", self.sketch, 32, MOST)?;
+        self.by_words.check(&self.features)?;
         self.features.check()
     }
 
@@ -56,13 +57,17 @@ impl Method for Association {
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
         let (norms, mut notes) = Norms::of(&data, self, run)?;
         let mut matcher = Associated::new(self.depth, featurizer, data, norms)?;
-        if let Some(scorer) = scorer.filter(|_| self.features.has_both_of_docs()) {
-            run.step("validation", 0, None)?;
-            let by_words = matcher.by_words(counts)?;
-            if by_words.validation(counts, scorer)? > matcher.validation(counts, scorer)? {
-                matcher = by_words;
-                notes.push(BY_WORDS_REMARK.into());
+        match (self.by_words.among(&self.features), scorer) {
+            (ByWords::Auto, Some(scorer)) => {
+                run.step("validation", 0, None)?;
+                let by_words = matcher.by_words(counts)?;
+                if by_words.validation(counts, scorer)? > matcher.validation(counts, scorer)? {
+                    matcher = by_words;
+                    notes.push(BY_WORDS_REMARK.into());
+                }
             }
+            (ByWords::Always, _) => matcher = matcher.by_words(counts)?,
+            _ => {}
         }
         let report = StepsReport { notes, ..StepsReport::default() };
         Ok((Box::new(matcher), FitReport::Steps(report)))
@@ -78,7 +83,7 @@ impl Method for Association {
     }
 
     fn validated(&self) -> bool {
-        self.features.has_both_of_docs()
+        self.by_words.among(&self.features) == ByWords::Auto
     }
 
     fn features(&self) -> Option<Features> {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, Response, Weighting};
+use crate::matchers::ByWords;
 
 /// Parameters of the association of features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +23,8 @@ pub struct Association {
     pub weighting: Weighting,
     /// Response: the value of a number of clicks.
     pub response: Response,
+    /// Whether documents are scored by their words alone.
+    pub by_words: ByWords,
     /// Random directions for norms that would take too long to compute exactly. Their relative error
     /// is about 1/√(2·sketch).
     pub sketch: usize,
@@ -50,6 +53,7 @@ impl Default for Association {
             features: Features { query_clicks: 1.0, ..Features::default() },
             weighting: Weighting::Mean,
             response: Response::Raw,
+            by_words: ByWords::default(),
             sketch: 1024,
             seed: 1,
         }

@@ -27,13 +27,13 @@ mod tests;
 use self::fit::{MemoryPlacement, Validate};
 pub use self::params::{Penalty, Rmls, Start};
 pub use self::report::{Origin, RmlsReport, RmlsStep};
-use super::FitReport;
 use super::bilinear::Bilinear;
 use super::map::Maps;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::savings::usual_savings;
 use super::space::{DIM, DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::validation::score_panels;
+use super::{ByWords, FitReport};
 use crate::features::{Counts, Features, Featurizer, Weighted};
 use crate::linalg::{Operator, Panels};
 use crate::plan::{Fit, Plan};
@@ -50,16 +50,20 @@ impl Method for Rmls {
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
             .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
-        let (mut by_words, mut choices) = (false, Vec::new());
+        let asked = self.by_words.among(&self.features);
+        let (mut by_words, mut choices) = (asked == ByWords::Always, Vec::new());
         let (maps, mut report) = match scorer {
             Some(scorer) => {
-                let (x, y) = (featurizer.queries(counts)?, data.y.clone());
-                let both = self.features.has_both_of_docs();
-                let words = both.then(|| featurizer.docs_by_words(counts)).transpose()?;
+                let x = featurizer.queries(counts)?;
+                let all = (asked != ByWords::Always).then(|| data.y.clone());
+                let words = asked != ByWords::Never;
+                let words = words.then(|| featurizer.docs_by_words(counts)).transpose()?;
                 let mut validate = |l_x: &Panels, l_y: &Panels| {
-                    let score = |y: &Csr| score_panels(scorer, &x, y, l_x, l_y, run);
-                    let all = score(&y)?;
-                    let words = words.as_ref().map_or(Ok(f64::NEG_INFINITY), score)?;
+                    let score = |y: &Option<Csr>| {
+                        let score = |y| score_panels(scorer, &x, y, l_x, l_y, run);
+                        y.as_ref().map_or(Ok(f64::NEG_INFINITY), score)
+                    };
+                    let (all, words) = (score(&all)?, score(&words)?);
                     choices.push(words > all);
                     Ok(all.max(words))
                 };
@@ -68,7 +72,7 @@ impl Method for Rmls {
             None => self.fit_from(data, init, run, None)?,
         };
         if let Some(&choice) = choices.get(report.best) {
-            (by_words, report.by_words) = (choice, choice);
+            (by_words, report.by_words) = (choice, choice && asked == ByWords::Auto);
         }
         // The maps may be in scratch files by now; so are the embeddings of the documents if they do
         // not fit into memory.
@@ -108,6 +112,18 @@ impl Method for Rmls {
         advice
     }
 
+    fn published(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("start", "random"),
+            ("penalty", "none"),
+            ("weighting", "mean"),
+            ("response", "raw"),
+            ("features.query_clicks", "1.0"),
+            ("features.doc_clicks", "1.0"),
+            ("by_words", "never"),
+        ]
+    }
+
     fn search_space(&self) -> Vec<Varied> {
         vec![
             QUERY_CLICKS,
@@ -130,6 +146,7 @@ impl Method for Rmls {
                 "{ values = [0.001, 0.005, 0.1, 0.5, 1.0, 5.0, 10.0], when = { penalty = \"absolute\" } }",
             ),
             // Without a penalty the length of rows changes no ranking.
+            ("theta_x", "{ min = 0.1, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
             ("theta_y", "{ min = 0.1, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
         ]
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::features::{Features, Negatives, Response, Weighting};
 use crate::linalg::Centring;
+use crate::matchers::ByWords;
 use crate::params::check::{
     MOST, check_effect, check_positive, check_range, check_share_below_one, check_weight,
 };
@@ -49,6 +50,8 @@ pub struct Rmls {
     pub weighting: Weighting,
     /// Response: the value of a number of clicks.
     pub response: Response,
+    /// Whether documents are scored by their words alone.
+    pub by_words: ByWords,
     /// Documents drawn as negative responses.
     pub negatives: Negatives,
     /// Centring of C.
@@ -109,6 +112,7 @@ impl Default for Rmls {
             features: Features { query_clicks: 1.0, ..Features::default() },
             weighting: Weighting::Mean,
             response: Response::Raw,
+            by_words: ByWords::default(),
             negatives: Negatives::default(),
             centring: Centring::None,
             tolerance: 1e-3,
@@ -183,6 +187,7 @@ impl Rmls {
             let expected = "1 or more: an absolute penalty acts in the sweeps";
             return Err(Error::parameter("sweeps", 0, expected));
         }
+        self.by_words.check(&self.features)?;
         self.negatives.check()?;
         self.features.check()
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::matchers::by_words::BY_WORDS_REMARK;
 use crate::matchers::pls::PlsReport;
-use crate::matchers::validation::BY_WORDS_REMARK;
 
 /// The name of the step before the first sweep.
 pub(super) const START: &str = "start";
@@ -79,7 +79,7 @@ pub struct RmlsReport {
     pub best: usize,
     /// The first at which the effective rank fell below a tenth of its start, or to about one.
     pub collapsed: Option<usize>,
-    /// Whether documents are scored by their words alone, which was better on validation.
+    /// Whether validation chose to score documents by their words alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_words: bool,
     /// The singular vectors of a spectral start.

@@ -15,8 +15,8 @@
 //! full       W = M + I          M_st += λ·q_s·(d⁺ − d⁻)_t, only touched cells are stored
 //! hash       W_st = w_h(s,t) + I_st,   h(s, t) = (s·P + t) mod H
 //! ```
-//! I may have a weight, α·I, set or learnt. The paper draws U and V from N(0, 1), which outweighs
-//! the identity; `init_scale` is their scale, and √dim is the paper's.
+//! I may have a weight, α·I, set or learnt. The paper draws U and V from N(0, 1) (`start = "normal"`),
+//! which outweighs the identity, and takes the rate with the least training error (`rates`).
 //!
 //! With `bins = k` every word is replaced by the k of the `frequent` most frequent words that it
 //! co-occurs with most, by DICE, each with weight 1/k (correlated feature hashing). For k > 1 this
@@ -44,18 +44,18 @@ use self::bins::Bins;
 use self::data::Data;
 use self::draws::Draws;
 use self::fitted::{Indexed, Learnt};
-pub use self::params::{Form, Negative, Ssi};
+pub use self::params::{Form, Negative, Ssi, SsiStart};
 use self::sgd::WeightForm;
 use self::strips::Latent;
 use super::epochs::learn_at;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::space::{DIM, Varied};
 use super::{FitReport, Maps, StepsReport};
-use crate::Result;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
 use crate::params::check::bad_state;
 use crate::plan::{Fit, Plan};
+use crate::{Error, Result};
 
 impl Method for Ssi {
     fn check(&self) -> Result<()> {
@@ -71,7 +71,12 @@ impl Method for Ssi {
         let draws = Draws::of(self, counts, &x, &y, fitting.run)?;
         let data = Data::new(x, y, bins)?;
         self.check_memory(counts, fitting.run.memory_left())?;
-        learn_at(self.rate, |rate| Ssi { rate, ..self.clone() }.learn(&data, &draws, &fitting))
+        let (rate, note) = self.chosen_rate(&data, &draws, &fitting)?;
+        learn_at(rate, |rate| {
+            let (matcher, mut report) = self.at(rate).learn(&data, &draws, &fitting)?;
+            report.notes.extend(note.clone());
+            Ok((matcher, report))
+        })
     }
 
     fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
@@ -118,16 +123,34 @@ impl Method for Ssi {
         self.planned(&fit)
     }
 
-    /// A form without maps has neither dimensions nor initial maps.
+    fn published(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("form", "low_rank"),
+            ("identity", "true"),
+            ("start", "normal"),
+            ("batch", "1"),
+            ("rates", "[0.001, 0.01, 0.1, 1.0]"),
+            ("negative", "uniform"),
+        ]
+    }
+
+    /// Without keys that have no effect.
     fn search_space(&self) -> Vec<Varied> {
-        let (rate, negative) = (
-            ("rate", "{ min = 0.005, max = 0.3, log = true }"),
-            ("negative", "[\"uniform\", \"popularity\", \"bm25\"]"),
-        );
-        if !self.form.has_maps() {
-            return vec![rate, negative];
+        let mut space = Vec::new();
+        if self.form.has_maps() {
+            space.push(DIM);
         }
-        vec![DIM, rate, ("init_scale", "{ min = 0.1, max = 1.5, log = true }"), negative]
+        if self.rates.is_empty() {
+            space.push(("rate", "{ min = 0.005, max = 0.3, log = true }"));
+        }
+        if self.form.has_maps() && self.start == SsiStart::Scaled {
+            space.push(("init_scale", "{ min = 0.1, max = 1.5, log = true }"));
+        }
+        if self.identity {
+            space.push(("identity_weight", "{ min = 0.5, max = 20.0, log = true }"));
+        }
+        space.push(("negative", "[\"uniform\", \"popularity\", \"bm25\"]"));
+        space
     }
 }
 
@@ -145,6 +168,44 @@ fn keep_rows(mut map: Dense, seen: &[bool]) -> Dense {
 }
 
 impl Ssi {
+    /// The same at this rate.
+    fn at(&self, rate: f64) -> Ssi {
+        Ssi { rate, ..self.clone() }
+    }
+
+    /// The rate with the least training loss after a few epochs, and a note about all of them, if there
+    /// is a choice.
+    fn chosen_rate(
+        &self,
+        data: &Data,
+        draws: &Draws<'_>,
+        fitting: &Fitting<'_>,
+    ) -> Result<(f64, Option<String>)> {
+        let epochs = self.epochs_of_a_choice();
+        // Validation is not asked: it would stop some rates earlier than others.
+        let training =
+            Fitting { counts: fitting.counts, init: None, scorer: None, run: fitting.run };
+        let mut losses = Vec::with_capacity(self.rates.len());
+        for &rate in &self.rates {
+            let loss = match (Ssi { epochs, ..self.at(rate) }).learn(data, draws, &training) {
+                Ok((_, report)) => report.steps.last().map_or(0.0, |figures| figures[sgd::LOSS]),
+                Err(Error::NotFinite { .. }) => f64::INFINITY,
+                Err(error) => return Err(error),
+            };
+            losses.push((rate, loss));
+        }
+        let Some(&(best, _)) = losses.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return Ok((self.rate, None));
+        };
+        let told = losses.iter().map(|&(rate, loss)| match loss.is_finite() {
+            true => format!("{loss:.4} at {rate}"),
+            false => format!("divergence at {rate}"),
+        });
+        let told = told.collect::<Vec<_>>().join(", ");
+        let note = format!("rate = {best}, chosen by the training loss of epoch {epochs}: {told}");
+        Ok((best, Some(note)))
+    }
+
     /// Learns at `self.rate`.
     fn learn(
         &self,
@@ -185,7 +246,10 @@ impl Ssi {
     /// A random map.
     fn map(&self, n_features: usize, salt: u64) -> Dense {
         let mut map = Dense::gaussian(n_features, self.dim, self.seed ^ salt);
-        let scale = (self.init_scale / (self.dim as f64).sqrt()) as f32;
+        let scale = match self.start {
+            SsiStart::Scaled => (self.init_scale / (self.dim as f64).sqrt()) as f32,
+            SsiStart::Normal => return map,
+        };
         map.values_mut().iter_mut().for_each(|value| *value *= scale);
         map
     }

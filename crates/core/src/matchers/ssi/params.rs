@@ -34,7 +34,11 @@ pub struct Ssi {
     pub weights: usize,
     /// The learning rate.
     pub rate: f64,
-    /// `low_rank` and `symmetric`: scale of the initial maps, whose entries are N(0, 1) times this over √dim.
+    /// Learning rates to choose from instead: the one with the least training loss after a few epochs; none to take `rate`.
+    pub rates: Vec<f64>,
+    /// `low_rank` and `symmetric`: the initial maps.
+    pub start: SsiStart,
+    /// `start = "scaled"`: scale of the initial maps.
     pub init_scale: f64,
     /// Triples per batch, whose gradients are computed before any of them moves W; 1 is the paper's.
     pub batch: usize,
@@ -73,6 +77,17 @@ pub enum Form {
     Hash,
 }
 
+/// Initial maps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SsiStart {
+    /// Entries are N(0, 1) times `init_scale` over √dim, so that the identity counts from the start.
+    #[default]
+    Scaled,
+    /// Entries are N(0, 1), as published: they outweigh the identity.
+    Normal,
+}
+
 /// Negative sampling: the documents drawn. Those clicked for the query and held-out ones never are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -103,6 +118,8 @@ impl Default for Ssi {
             rare: false,
             weights: 1 << 20,
             rate: 0.05,
+            rates: Vec::new(),
+            start: SsiStart::default(),
             init_scale: 0.5,
             batch: 64,
             epochs: 30,
@@ -123,6 +140,9 @@ impl Form {
     }
 }
 
+/// Most epochs by which a rate is chosen.
+const EPOCHS_OF_A_CHOICE: usize = 5;
+
 /// Fewest triples of an epoch, unless `steps` is set: with fewer, the result on a log of a few pairs
 /// is luck, and with many more it overfits to documents without clicks being wrong.
 const FEWEST: usize = 128;
@@ -139,6 +159,7 @@ impl Ssi {
         check_range("patience", self.patience, 1, MOST)?;
         check_range("hard", self.hard, 1, MOST)?;
         check_positive("rate", self.rate)?;
+        self.rates.iter().try_for_each(|&rate| check_positive("rates", rate))?;
         check_positive("init_scale", self.init_scale)?;
         check_weight("alpha", self.alpha)?;
         check_weight("identity_weight", self.identity_weight)?;
@@ -160,7 +181,10 @@ impl Ssi {
                 ("identity_weight", self.identity, "identity = true"),
                 ("learn_identity", self.identity, "identity = true"),
                 ("diagonal", synonyms, "form = \"full\" with identity = false"),
+                ("start", has_maps, maps),
                 ("init_scale", has_maps, maps),
+                ("init_scale", self.start == SsiStart::Scaled, "start = \"scaled\""),
+                ("rate", self.rates.is_empty(), "rates = []"),
                 ("dim", has_maps, maps),
                 ("weights", self.form == Form::Hash, "form = \"hash\""),
                 ("frequent", self.form != Form::Hash, "another form"),
@@ -176,6 +200,11 @@ impl Ssi {
             return Err(Error::parameter("bins", self.bins, "at most `frequent`"));
         }
         Ok(())
+    }
+
+    /// Epochs after which rates are compared.
+    pub(super) fn epochs_of_a_choice(&self) -> usize {
+        self.epochs.min(EPOCHS_OF_A_CHOICE)
     }
 
     /// Triples of an epoch on a log with this number of clicked pairs.

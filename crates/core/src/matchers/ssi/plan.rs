@@ -45,7 +45,8 @@ impl Ssi {
         let moved = 3.0 * 4.0 * triples * touched;
         let seconds = fit.rates.map(|rates| {
             let embeddings = if held.len() > 1 { fit.embeddings_seconds(rates) } else { 0.0 };
-            ssi.epochs as f64 * (moved / rates.gather(all.learnt) + embeddings)
+            let epochs = ssi.epochs + ssi.rates.len() * ssi.epochs_of_a_choice();
+            epochs as f64 * (moved / rates.gather(all.learnt) + embeddings)
         });
         fit.found((name, seconds), vec![sought], held)
     }

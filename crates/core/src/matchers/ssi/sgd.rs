@@ -20,6 +20,8 @@ use crate::matchers::method::{Fitting, Matcher};
 use crate::matchers::{Maps, StepsReport};
 use crate::{Result, Run};
 
+/// The column of the loss in the report of an epoch.
+pub(super) const LOSS: usize = 1;
 /// About how many triples are drawn together.
 const DRAWN: usize = 1 << 12;
 

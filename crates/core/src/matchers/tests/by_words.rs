@@ -65,3 +65,51 @@ fn a_clicked_document_scores_as_an_unseen_one_with_the_same_words() {
         }
     }
 }
+
+/// The scores of `car-1`, which was clicked, and of an unseen document with the same words.
+fn clicked_and_unseen(
+    dataset: &Dataset,
+    name: &str,
+    by_words: &str,
+    validated: bool,
+) -> (f32, f32) {
+    let (run, mut params) = (Run::silent(), small(name));
+    params.set("by_words", by_words).unwrap();
+    let counts = Counts::of(dataset, &Preparation::default(), &run).unwrap();
+    // Whatever is scored last is best.
+    let calls = AtomicUsize::new(0);
+    let scorer: &ValidationScorer<'_> = &|score| {
+        score(0, Some(&[1]));
+        calls.fetch_add(1, Ordering::Relaxed) as f64
+    };
+    let (matcher, _) = params.fit(&counts, validated.then_some(scorer), &run).unwrap();
+    let part = Part { weight: 1.0, params, matcher: matcher.into() };
+    let model = Model::assemble(&Mixture::parse(name).unwrap(), dataset, counts, vec![part]);
+    let mut fields = serde_json::Map::new();
+    fields.insert("title".into(), "automobile insurance policy".into());
+    let copy = Document { id: "copy of car-1".into(), fields };
+    let unseen = model.unseen(std::slice::from_ref(&copy)).unwrap().unwrap();
+    let query = model.read_query("cheap cover").unwrap();
+    let (own, new) = model.scores_with_unseen(&query, None, &[&unseen]);
+    (own[3], new[0])
+}
+
+#[test]
+fn never_and_always_ask_no_validation() {
+    let dir = tempfile::tempdir().unwrap();
+    let dataset = checkerboard(&dir.path().join("d"));
+    for name in ["rmls", "association"] {
+        for validated in [false, true] {
+            let (own, new) = clicked_and_unseen(&dataset, name, "never", validated);
+            assert!(own != 0.0 && own != new, "{name} {validated}: {own} {new}");
+            let (own, new) = clicked_and_unseen(&dataset, name, "always", validated);
+            assert!(own != 0.0 && own == new, "{name} {validated}: {own} {new}");
+        }
+        let mut params = small(name);
+        params.set("by_words", "always").unwrap();
+        params.check().unwrap();
+        params.set("features.doc_words", "0").unwrap();
+        let message = params.check().unwrap_err().to_string();
+        assert!(message.contains("by_words = always"), "{message}");
+    }
+}

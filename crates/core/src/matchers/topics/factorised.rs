@@ -1,7 +1,7 @@
 //! Fitting the six factorisations: from counts to a matcher.
 
 use super::classes::{Grouping, Groups, UNKNOWN, training};
-use super::fitted::{Factorised, Learnt};
+use super::fitted::{ClassCosine, Factorised, Learnt};
 use crate::early_stopping::EarlyStopping;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
@@ -16,6 +16,8 @@ pub(super) struct FactorisedMethod<'a> {
     pub factorise: Factorise,
     /// `None` for one model of all documents.
     pub grouping: Option<Grouping<'a>>,
+    /// The score of a document of a class.
+    pub cosine: ClassCosine,
     /// Whether validation chooses the sweep.
     pub validate: bool,
 }
@@ -27,7 +29,7 @@ impl FactorisedMethod<'_> {
         check_range("sweeps", how.sweeps, 1, MOST)?;
         check_range("passes", how.passes, 1, MOST)?;
         check_weight("tolerance", how.tolerance)?;
-        if let FactorKind::Rlsi { lambda1, lambda2 } = how.kind {
+        if let FactorKind::Rlsi { lambda1, lambda2, .. } = how.kind {
             check_weight("lambda1", lambda1)?;
             check_weight("lambda2", lambda2)?;
         }
@@ -98,10 +100,10 @@ impl FactorisedMethod<'_> {
                 weights: all,
             })
         };
-        let kind = self.factorise.kind;
+        let how = (self.factorise.kind, self.cosine);
         let held_out = |doc: u32| counts.held_out_documents.binary_search(&doc).is_ok();
         // Weights of NMF have not converged when the sweeps end: they are folded in like new documents.
-        let fold = |doc: u32| kind == FactorKind::Nmf || held_out(doc);
+        let fold = |doc: u32| self.factorise.kind == FactorKind::Nmf || held_out(doc);
         let mut scores: Vec<f64> = Vec::new();
         let mut stopping = EarlyStopping::new(0);
         let scorer = scorer.filter(|_| self.validate);
@@ -110,7 +112,7 @@ impl FactorisedMethod<'_> {
             |sweep, topics, weights| {
                 let Some(scorer) = scorer else { return Ok(()) };
                 let fitted =
-                    Factorised::new(counts, learnt(topics, weights, &groups)?, kind, fold, run)?;
+                    Factorised::new(counts, learnt(topics, weights, &groups)?, how, fold, run)?;
                 let value = scorer(&|query, docs| {
                     fitted.scores(counts, &counts.query(query as usize), docs)
                 });
@@ -139,7 +141,7 @@ impl FactorisedMethod<'_> {
                 let whole = learnt(&factors.topics, &factors.weights, &groups)?;
                 drop((factors, corpus));
                 groups.of.clear();
-                Factorised::new(counts, whole, kind, fold, run)?
+                Factorised::new(counts, whole, how, fold, run)?
             }
         };
         // The warnings of the sweep that was kept.
@@ -149,7 +151,8 @@ impl FactorisedMethod<'_> {
 
     pub fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let grouped = self.grouping.is_some();
-        Ok(Box::new(Factorised::restored(counts, state, self.factorise.kind, grouped)?))
+        let how = (self.factorise.kind, self.cosine);
+        Ok(Box::new(Factorised::restored(counts, state, how, grouped)?))
     }
 }
 
@@ -197,11 +200,11 @@ fn report(
 /// Defines a factorisation: its own parameters and those that all have, and its
 /// [`Method`](crate::matchers::Method). The closure maps the parameters to the number of shared
 /// topics, the number of topics of every class, the rule, and how documents are grouped: by the
-/// class in a field, else into this many clusters.
+/// class in a field, else into this many clusters, and scored.
 macro_rules! factorisation {
     (
         $(#[$about:meta])*
-        $name:ident, sweeps = $sweeps:literal, passes = $passes:literal,
+        $name:ident, sweeps = $sweeps:literal, passes = $passes:literal, published = $published:expr,
         |$params:ident| ($shared:expr, $of_class:expr, $kind:expr, $grouped:expr) { $($own:tt)* }
     ) => {
         super::params! {
@@ -224,7 +227,7 @@ macro_rules! factorisation {
         impl $name {
             fn factorised(&self) -> super::factorised::FactorisedMethod<'_> {
                 let $params = self;
-                let grouped: Option<(&Option<String>, usize)> = $grouped;
+                let grouped: Option<(&Option<String>, usize, super::fitted::ClassCosine)> = $grouped;
                 super::factorised::FactorisedMethod {
                     factorise: crate::topic::Factorise {
                         shared: $shared,
@@ -235,7 +238,8 @@ macro_rules! factorisation {
                         passes: self.passes,
                         seed: self.seed,
                     },
-                    grouping: grouped.map(|(class, clusters)| super::classes::Grouping {
+                    cosine: grouped.map(|(.., cosine)| cosine).unwrap_or_default(),
+                    grouping: grouped.map(|(class, clusters, _)| super::classes::Grouping {
                         class: class.as_deref(),
                         clusters,
                         seed: self.seed,
@@ -284,6 +288,10 @@ macro_rules! factorisation {
 
             fn plan(&self, fit: crate::plan::Fit<'_>) -> crate::plan::Plan {
                 $name { dim: fit.dim as usize, ..self.clone() }.factorised().plan(&fit)
+            }
+
+            fn published(&self) -> &'static [(&'static str, &'static str)] {
+                $published
             }
 
             fn search_space(&self) -> Vec<crate::matchers::Varied> {

@@ -5,11 +5,14 @@
 //! score = cos(v_q, v_d)·√(s_p/max s),  v over the topics that all share and those of the document's class p
 //! ```
 //! s_p is how much of the query the topics of class p explain: otherwise a weak match in a class that
-//! explains little of the query would score as high as a full one. With one class it is the cosine.
+//! explains little of the query would score as high as a full one. With one class it is the cosine, as
+//! it is with `cosine = plain`.
 
 use std::borrow::Cow;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::classes::{UNKNOWN, cluster_names};
 use crate::features::{Counts, Features, Featurizer, QueryTerms};
@@ -23,11 +26,23 @@ use crate::{Error, Result, Run};
 /// The number of words that name a topic.
 const NAMED_BY: usize = 3;
 
+/// The score of a document of a class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClassCosine {
+    /// The cosine, weighted by how much of the query the topics of the class explain.
+    #[default]
+    Weighted,
+    /// The cosine alone, as published.
+    Plain,
+}
+
 /// Fitted topics with the weights of all documents.
 pub(super) struct Factorised {
     topics: Topics,
     folding: Folding,
     kind: FactorKind,
+    cosine: ClassCosine,
     featurizer: Featurizer,
     /// The names of the classes; one empty name if there are no classes.
     classes: Vec<String>,
@@ -58,7 +73,7 @@ impl Factorised {
     pub fn new(
         counts: &Counts,
         learnt: Learnt,
-        kind: FactorKind,
+        (kind, cosine): (FactorKind, ClassCosine),
         fold: impl Fn(u32) -> bool + Sync,
         run: &Run<'_>,
     ) -> Result<Self> {
@@ -96,6 +111,7 @@ impl Factorised {
             topics,
             folding,
             kind,
+            cosine,
             featurizer,
             classes,
             class_of,
@@ -109,12 +125,12 @@ impl Factorised {
     pub fn restored(
         counts: &Counts,
         state: SavedState<'_>,
-        kind: FactorKind,
+        how: (FactorKind, ClassCosine),
         grouped: bool,
     ) -> Result<Self> {
         let tensors = state.tensors()?;
         let learnt = Learnt::read(tensors, counts, grouped)?;
-        Factorised::new(counts, learnt, kind, |_| false, &Run::silent())
+        Factorised::new(counts, learnt, how, |_| false, &Run::silent())
     }
 
     /// Warnings of topics without a word and of documents without a topic.
@@ -147,7 +163,7 @@ impl Factorised {
         self.topics.per_class() > 0 || self.classes.len() > 1
     }
 
-    /// The weights of a query in the topics of every class, scaled to norm √(s_p/max s).
+    /// The weights of a query in the topics of every class, scaled to norm √(s_p/max s), or 1.
     fn query_weights(&self, counts: &Counts, query: &QueryTerms) -> Vec<Vec<f32>> {
         let (indices, values) = self.featurizer.query_terms(counts, query);
         let row = Row { indices: &indices, values: &values };
@@ -156,7 +172,11 @@ impl Factorised {
             classes.map(|class| self.folding.fold(&self.topics, class, row)).collect();
         let most = folded.iter().map(|(_, said)| *said).fold(0.0, f64::max);
         for (weights, said) in &mut folded {
-            let share = if most > 0.0 { (said.max(0.0) / most).sqrt() } else { 0.0 };
+            let share = match self.cosine {
+                ClassCosine::Plain => 1.0,
+                ClassCosine::Weighted if most > 0.0 => (said.max(0.0) / most).sqrt(),
+                ClassCosine::Weighted => 0.0,
+            };
             scale_to(weights, share as f32);
         }
         folded.into_iter().map(|(weights, _)| weights).collect()
@@ -320,7 +340,8 @@ impl Matcher for Factorised {
             weights: Dense::from_values(counts.n_docs(), self.weights.n_cols(), weights),
         };
         let new = |doc: u32| doc as usize >= first;
-        let fitted = Factorised::new(counts, learnt, self.kind, new, &Run::silent())?;
+        let fitted =
+            Factorised::new(counts, learnt, (self.kind, self.cosine), new, &Run::silent())?;
         Ok(Some(Box::new(fitted)))
     }
 

@@ -17,6 +17,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use fitted::ClassCosine;
 pub use lda::Lda;
 pub use nmf::{Cnmf, Gnmf, Nmf};
 pub use plsi::Plsi;

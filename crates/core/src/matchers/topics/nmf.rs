@@ -7,11 +7,12 @@
 //! [`crate::topic::Factorise`] has the objective with classes and how it is lowered.
 
 use super::factorised::factorisation;
+use super::fitted::ClassCosine;
 use crate::topic::FactorKind;
 
 factorisation! {
     /// Parameters of non-negative matrix factorisation.
-    Nmf, sweeps = 50, passes = 1, |params| (params.dim, 0, FactorKind::Nmf, None) {
+    Nmf, sweeps = 50, passes = 1, published = &[], |params| (params.dim, 0, FactorKind::Nmf, None) {
         /// Number of topics.
         dim: usize = 100,
     }
@@ -19,11 +20,11 @@ factorisation! {
 
 factorisation! {
     /// Parameters of group non-negative matrix factorisation.
-    Gnmf, sweeps = 50, passes = 1, |params| (
+    Gnmf, sweeps = 50, passes = 1, published = &[], |params| (
         params.dim,
         params.class_dim,
         FactorKind::Nmf,
-        Some((&params.class, params.clusters))
+        Some((&params.class, params.clusters, params.cosine))
     ) {
         /// Topics that all documents share.
         dim: usize = 50,
@@ -33,16 +34,18 @@ factorisation! {
         class: Option<String> = None,
         /// Clusters to group documents into where they have no classes.
         clusters: usize = 10,
+        /// The score of a document of a class.
+        cosine: ClassCosine = ClassCosine::Weighted,
     }
 }
 
 factorisation! {
     /// Parameters of NMF class by class.
-    Cnmf, sweeps = 50, passes = 1, |params| (
+    Cnmf, sweeps = 50, passes = 1, published = &[], |params| (
         0,
         params.dim,
         FactorKind::Nmf,
-        Some((&params.class, params.clusters))
+        Some((&params.class, params.clusters, params.cosine))
     ) {
         /// Topics of every class.
         dim: usize = 10,
@@ -50,5 +53,7 @@ factorisation! {
         class: Option<String> = None,
         /// Clusters to group documents into where they have no classes.
         clusters: usize = 10,
+        /// The score of a document of a class.
+        cosine: ClassCosine = ClassCosine::Weighted,
     }
 }

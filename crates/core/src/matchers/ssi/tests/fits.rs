@@ -76,6 +76,38 @@ fn a_rate_that_diverges_is_said_with_epoch_and_rate() {
 }
 
 #[test]
+fn the_rate_with_the_least_training_loss_is_chosen_and_reported() {
+    let counts = counts(&[]);
+    let params = Ssi { epochs: 8, steps: 200, ..small(Form::LowRank) };
+    let steps = |rate: f64| {
+        let (_, report) = fitted(&Ssi { epochs: 5, ..params.at(rate) }, &counts).unwrap();
+        let FitReport::Steps(report) = report else { unreachable!() };
+        report.steps.last().unwrap()[sgd::LOSS]
+    };
+    let rates = vec![1e-6, 0.05, 1e30];
+    assert!(steps(0.05) < steps(1e-6));
+    let (chosen, report) = fitted(&Ssi { rates, ..params.clone() }, &counts).unwrap();
+    let FitReport::Steps(report) = report else { unreachable!() };
+    let note = report.notes.iter().find(|note| note.starts_with("rate = 0.05, chosen by"));
+    assert!(note.is_some_and(|note| note.contains("divergence at 1000")), "{:?}", report.notes);
+    let (alone, _) = fitted(&params.at(0.05), &counts).unwrap();
+    assert_eq!(scores(&*chosen, &counts), scores(&*alone, &counts));
+}
+
+#[test]
+fn a_normal_start_has_the_variance_of_the_paper_and_follows_the_seed() {
+    let entries = |seed: u64| {
+        let params = Ssi { start: SsiStart::Normal, dim: 40, seed, ..Ssi::default() };
+        params.map(500, 0).values().to_vec()
+    };
+    let values = entries(1);
+    let square: f64 = values.iter().map(|&v| f64::from(v).powi(2)).sum();
+    assert!((square / values.len() as f64 - 1.0).abs() < 0.05);
+    assert_eq!(values, entries(1));
+    assert_ne!(values, entries(2));
+}
+
+#[test]
 fn cells_keep_to_their_memory() {
     let counts = counts(&[]);
     let params = small(Form::Full);
@@ -136,6 +168,10 @@ fn parameters_that_would_be_ignored_are_refused() {
         (&[("form", "full"), ("diagonal", "false")], "identity = false"),
         (&[("identity_weight", "-1")], "identity_weight = -1"),
         (&[("rate", "0")], "rate = 0"),
+        (&[("rates", "[0.1, -1]")], "rates = -1"),
+        (&[("rates", "[0.1]"), ("rate", "0.2")], "rates = []"),
+        (&[("start", "normal"), ("init_scale", "0.2")], "start = \"scaled\""),
+        (&[("form", "hash"), ("start", "normal")], "form = \"low_rank\""),
         (&[("batch", "0")], "batch = 0"),
     ] {
         let mut params = Params::named("ssi").unwrap();

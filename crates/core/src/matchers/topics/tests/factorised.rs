@@ -245,6 +245,30 @@ fn a_score_is_the_cosine_of_weights() {
 }
 
 #[test]
+fn the_plain_cosine_ignores_how_much_a_class_explains() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dataset(&dir.path().join("d"), &documents(), &[]);
+    for method in GROUPS {
+        let scores = |cosine: &str, text: &str| {
+            let trained = fit(&data, params(method, &[("cosine", cosine)])).unwrap();
+            trained.save(&dir.path().join("m"), true, std::time::Duration::ZERO).unwrap();
+            let model = Model::open(&dir.path().join("m")).unwrap();
+            let scores = model.scores(&model.read_query(text).unwrap());
+            assert_eq!(scores, trained.model.scores(&model.read_query(text).unwrap()), "{method}");
+            scores
+        };
+        // Words of politics, and one that arts have as well.
+        let text = "election party vote senate year";
+        let (plain, weighted) = (scores("plain", text), scores("weighted", text));
+        // The class that explains most of the query keeps its cosines; others gain the factor again.
+        assert_eq!(plain[4..8], weighted[4..8], "{method}");
+        let of_arts: Vec<f32> = (0..4).map(|doc| weighted[doc] / plain[doc]).collect();
+        let alike = |a: f32| (a - of_arts[0]).abs() < 1e-4 && (0.0..1.0).contains(&a);
+        assert!(of_arts.iter().all(|&a| alike(a)), "{method} {of_arts:?}");
+    }
+}
+
+#[test]
 fn validation_keeps_the_best_sweep_if_asked() {
     let dir = tempfile::tempdir().unwrap();
     let data = dataset(&dir.path().join("d"), &documents(), &[]);
