@@ -33,6 +33,7 @@ const FEWEST: u64 = 1 << 12;
 /// The inverted index.
 pub struct PostingIndex {
     n_docs: usize,
+    heads: Vec<Head>,
     lists: Vec<List>,
     docs: Vec<u32>,
     values: Vec<f32>,
@@ -40,23 +41,40 @@ pub struct PostingIndex {
     free: Mutex<Vec<Search>>,
 }
 
-/// Where the postings of a feature are, in one line of cache: a query has thousands of features.
-#[derive(Clone, Copy, Default)]
+/// What tells for most features of a query that they add too little: a query has thousands.
+#[derive(Clone, Copy)]
+struct Head {
+    /// The largest absolute value.
+    largest: f32,
+    /// The number of postings in the first level.
+    first: u32,
+}
+
+/// Where the postings of a feature are, in one line of cache.
+#[derive(Clone, Copy)]
 #[repr(align(64))]
 struct List {
     start: u64,
     /// Where the levels end, from the start.
     ends: [u32; LEVELS],
-    /// The largest absolute value.
-    largest: f32,
 }
 
-impl List {
+impl Head {
     /// The largest absolute value that a posting adds to the score of a query with this weight.
     fn impact(&self, weight: f32) -> f32 {
         let largest = weight.abs() * self.largest;
         if largest.is_finite() { largest } else { 0.0 }
     }
+}
+
+/// What a search reads.
+struct Selection {
+    /// Features that may have postings to read, with their weight and largest impact.
+    features: Vec<(u32, f32, f32)>,
+    /// The lowest bucket of impacts that is read.
+    cut: usize,
+    /// The number of postings in this bucket and above.
+    read: u64,
 }
 
 /// The workspace of a search.
@@ -100,13 +118,15 @@ impl PostingIndex {
             .collect();
         let mut index = PostingIndex {
             n_docs: lists.n_cols(),
+            heads: Vec::with_capacity(n),
             lists: Vec::with_capacity(n),
             docs: Vec::with_capacity(lists.nnz()),
             values: Vec::with_capacity(lists.nnz()),
             free: Mutex::default(),
         };
-        for Postings { list, docs, values } in tasks.into_iter().flatten() {
-            index.lists.push(List { start: index.docs.len() as u64, ..list });
+        for Postings { largest, ends, docs, values } in tasks.into_iter().flatten() {
+            index.heads.push(Head { largest, first: ends[0] });
+            index.lists.push(List { start: index.docs.len() as u64, ends });
             index.docs.extend(docs);
             index.values.extend(values);
         }
@@ -115,7 +135,8 @@ impl PostingIndex {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> u64 {
-        (size_of::<List>() * self.lists.len() + 8 * self.docs.len()) as u64
+        let per_feature = size_of::<Head>() + size_of::<List>();
+        (per_feature * self.lists.len() + 8 * self.docs.len()) as u64
     }
 
     /// The `k` documents with the largest sums, in no order, from about `most` postings of the largest
@@ -131,16 +152,15 @@ impl PostingIndex {
         most: u64,
         allowed: Option<&DocSet>,
     ) -> Vec<u32> {
-        let (cut, read) = self.cut(query, most);
+        let Selection { features, cut, read } = self.select(query, most);
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut search = free.unwrap_or_else(|| Search::new(self.n_docs));
         let Search { sums, docs } = &mut search;
         // One more than the postings, for what is written but not counted.
         docs.resize(docs.len().max(read as usize + 1), 0);
         let mut n = 0;
-        for (feature, weight) in query.iter() {
+        for (feature, weight, largest) in features {
             let list = &self.lists[feature as usize];
-            let largest = list.impact(weight);
             let levels = LARGEST.iter().take_while(|&&share| bucket(largest * share) >= cut);
             let Some(last) = levels.count().checked_sub(1) else { continue };
             let start = list.start as usize;
@@ -175,28 +195,31 @@ impl PostingIndex {
         found.into_iter().map(|(doc, _)| doc).collect()
     }
 
-    /// The lowest bucket of impacts that is read, and the number of postings in those buckets.
-    fn cut(&self, query: Row<'_>, most: u64) -> (usize, u64) {
+    /// What a search of `query` for about `most` postings reads.
+    fn select(&self, query: Row<'_>, most: u64) -> Selection {
+        // The first levels alone say which features are not read at all.
         let mut lengths = [0u64; BUCKETS];
         for (feature, weight) in query.iter() {
-            let list = &self.lists[feature as usize];
-            let largest = list.impact(weight);
+            let head = &self.heads[feature as usize];
+            lengths[bucket(head.impact(weight))] += u64::from(head.first);
+        }
+        let (at_least, _) = cut(&lengths, most);
+        let mut features = Vec::new();
+        let mut lengths = [0u64; BUCKETS];
+        for (feature, weight) in query.iter() {
+            let largest = self.heads[feature as usize].impact(weight);
+            if bucket(largest) < at_least {
+                continue;
+            }
+            features.push((feature, weight, largest));
             let mut start = 0;
-            for (&end, share) in list.ends.iter().zip(LARGEST) {
+            for (&end, share) in self.lists[feature as usize].ends.iter().zip(LARGEST) {
                 lengths[bucket(largest * share)] += u64::from(end - start);
                 start = end;
             }
         }
-        let mut read = 0;
-        for (at, &length) in lengths.iter().enumerate().rev() {
-            // However few postings are asked for, those of the largest impact are read.
-            if read > 0 && read + length > most {
-                return (at + 1, read);
-            }
-            // Impacts of zero add nothing.
-            read += if at > 0 { length } else { 0 };
-        }
-        (1, read)
+        let (cut, read) = cut(&lengths, most);
+        Selection { features, cut, read }
     }
 
     /// The smallest number of postings with which [`PostingIndex::candidates`] finds the share `wanted`
@@ -237,8 +260,8 @@ impl PostingIndex {
 
 /// The postings of one feature, by level.
 struct Postings {
-    /// From 0.
-    list: List,
+    largest: f32,
+    ends: [u32; LEVELS],
     docs: Vec<u32>,
     values: Vec<f32>,
 }
@@ -265,8 +288,22 @@ impl Postings {
             (docs[*at], values[*at]) = (doc, value);
             *at += 1;
         }
-        Postings { list: List { start: 0, ends, largest }, docs, values }
+        Postings { largest, ends, docs, values }
     }
+}
+
+/// The lowest bucket of impacts with which no more than `most` postings are read, and their number:
+/// however few are asked for, those of the largest impact are read.
+fn cut(lengths: &[u64; BUCKETS], most: u64) -> (usize, u64) {
+    let mut read = 0;
+    // Impacts of zero, in the first bucket, add nothing.
+    for at in (1..BUCKETS).rev() {
+        if read > 0 && read + lengths[at] > most {
+            return (at + 1, read);
+        }
+        read += lengths[at];
+    }
+    (1, read)
 }
 
 /// The bucket of an impact; larger ones are in later buckets, and 0 in the first.
@@ -333,23 +370,26 @@ mod tests {
             let index = PostingIndex::new(&lists);
             let indices: Vec<u32> = (0..lists.n_rows() as u32).collect();
             let query = Row { indices: &indices, values: &weights[..indices.len()] };
-            let (cut, expected) = index.cut(query, most);
+            let Selection { features, cut, read: expected } = index.select(query, most);
+            let selected: Vec<u32> = features.iter().map(|&(feature, ..)| feature).collect();
             // Every list is a permutation of its row, with its large values first.
             let (mut read, mut buckets) = (0, Vec::new());
             for (feature, weight) in query.iter() {
                 let list = &index.lists[feature as usize];
-                let largest = list.impact(weight);
+                let head = &index.heads[feature as usize];
+                let largest = head.impact(weight);
                 for level in 0..LEVELS {
                     let begin = if level == 0 { 0 } else { list.ends[level - 1] };
                     let span = [begin, list.ends[level]].map(|at| list.start as usize + at as usize);
                     let span = span[0]..span[1];
                     let within = bucket(largest * LARGEST[level]) >= cut;
                     if within && !span.is_empty() {
+                        prop_assert!(selected.contains(&feature));
                         read += span.len() as u64;
                         buckets.push(bucket(largest * LARGEST[level]));
                     }
                     for &value in &index.values[span] {
-                        prop_assert!(value.abs() <= list.largest * LARGEST[level]);
+                        prop_assert!(value.abs() <= head.largest * LARGEST[level]);
                         let skipped = bucket((weight * value).abs() * 0.999) >= cut;
                         prop_assert!(within || !skipped);
                     }

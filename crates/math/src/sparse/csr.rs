@@ -29,7 +29,7 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     /// The stored (column, value) pairs in order of column.
     #[inline]
-    pub fn iter(self) -> impl ExactSizeIterator<Item = (u32, f32)> + 'a {
+    pub fn iter(self) -> impl ExactSizeIterator<Item = (u32, f32)> + Clone + 'a {
         self.indices.iter().copied().zip(self.values.iter().copied())
     }
 

@@ -264,6 +264,11 @@ impl RowSum {
             self.sums[column as usize] = 0.0;
         }
         self.columns.clear();
+        self.add(factors, matrix);
+    }
+
+    /// Adds Σ factor·(row of `matrix`).
+    pub fn add(&mut self, factors: impl Iterator<Item = (u32, f64)>, matrix: &Csr) {
         for (i, factor) in factors {
             for (column, value) in matrix.row(i as usize).iter() {
                 self.columns.mark(column);
@@ -285,7 +290,7 @@ impl RowSum {
     }
 
     /// The entries: columns and sums.
-    pub fn entries(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
+    pub fn entries(&self) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
         self.columns.found.iter().map(|&column| (column, self.sums[column as usize]))
     }
 

@@ -1,45 +1,40 @@
-//! A query's weights of document features: a sum of rows of C where C is small, else sparse products with
-//! its factors.
+//! A query's weights of document features, by sparse products with the factors of C, or with its rows where
+//! a feature is frequent.
 
 use std::sync::{Arc, Mutex, PoisonError};
+
+use rayon::prelude::*;
 
 use super::norms::Norms;
 use super::params::Depth;
 use crate::matchers::sparse_vector::{SparseVector, row_of, vector_of};
-use crate::sparse::{Csr, Row, RowSum, check_shapes, finite_c, nnz_of_product3_up_to};
+use crate::sparse::{Csr, Row, RowSum, check_shapes, finite_c};
 use crate::{Error, Result};
+
+/// A row of C is formed for a query feature of at least this many queries: their documents share features,
+/// so that the row has a fraction of the entries that the products with the factors add up.
+const FREQUENT: usize = 8;
+/// Multiply-adds that form rows in a few seconds.
+const A_FEW_SECONDS: u64 = 1 << 32;
 
 /// The matrix between query features and document features.
 pub(super) struct Kernel {
-    matrix: Matrix,
-    norms: Norms,
-    /// Sums that no query uses at the moment, so that none is allocated for a query.
-    free: Mutex<Vec<Sums>>,
-}
-
-/// How the matrix is applied.
-enum Matrix {
-    /// D_x C D_y, query features × document features. Of all documents of a training query a feature has one
-    /// entry, so this may be smaller than the factors, and is a few times faster.
-    Formed(Csr),
-    Factors(Factors),
-}
-
-/// The factors of C.
-#[derive(Clone)]
-struct Factors {
     /// Query features × training queries.
     x_t: Csr,
     /// Training queries × documents.
     r: Csr,
     /// Documents × document features.
     y: Arc<Csr>,
+    /// The rows of C of frequent query features; the others are empty.
+    formed: Csr,
     /// What one sweep needs besides: X, Rᵀ and Yᵀ.
     back: Option<Back>,
+    norms: Norms,
+    /// Sums that no query uses at the moment, so that none is allocated for a query.
+    free: Mutex<Vec<Sums>>,
 }
 
 /// The factors of Cᵀ.
-#[derive(Clone)]
 struct Back {
     x: Csr,
     r_t: Csr,
@@ -50,14 +45,9 @@ struct Back {
 struct Sums {
     /// The query whose weights `features` has.
     query: SparseVector,
-    features: RowSum,
-    products: Option<Products>,
-}
-
-/// The products with factors before the last.
-struct Products {
     queries: RowSum,
     docs: RowSum,
+    features: RowSum,
     query_features: Option<RowSum>,
 }
 
@@ -76,17 +66,10 @@ impl Kernel {
             });
         }
         let x_t = x.transpose();
-        let matrix = match formed(depth, &x_t, &r, &y, &norms)? {
-            Some(formed) => Matrix::Formed(formed),
-            None => {
-                let back = (depth == Depth::One).then(|| {
-                    let (r_t, y_t) = (r.transpose(), y.transpose());
-                    Back { x, r_t, y_t }
-                });
-                Matrix::Factors(Factors { x_t, r, y, back })
-            }
-        };
-        Ok(Kernel { matrix, norms, free: Mutex::default() })
+        let formed = formed(&x_t, &r, &y)?;
+        let back =
+            (depth == Depth::One).then(|| Back { r_t: r.transpose(), y_t: y.transpose(), x });
+        Ok(Kernel { x_t, r, y, formed, back, norms, free: Mutex::default() })
     }
 
     pub fn norms(&self) -> &Norms {
@@ -95,21 +78,24 @@ impl Kernel {
 
     /// The same with `n_new` more query features, which have no weights.
     pub fn widened(&self, n_new: usize) -> Result<Self> {
+        let d_x = self.x_t.n_rows() + n_new;
         let mut norms = self.norms.clone();
-        let d_x = norms.x.len() + n_new;
         norms.x.resize(d_x, 0.0);
-        let matrix = match &self.matrix {
-            Matrix::Formed(matrix) => Matrix::Formed(with_empty_rows(matrix, d_x)?),
-            Matrix::Factors(factors) => {
-                let Factors { x_t, r, y, back } = factors.clone();
-                let back = match back {
-                    Some(Back { x, r_t, y_t }) => Some(Back { x: x.widened(d_x)?, r_t, y_t }),
-                    None => None,
-                };
-                Matrix::Factors(Factors { x_t: with_empty_rows(&x_t, d_x)?, r, y, back })
+        let back = match &self.back {
+            Some(Back { x, r_t, y_t }) => {
+                Some(Back { x: x.widened(d_x)?, r_t: r_t.clone(), y_t: y_t.clone() })
             }
+            None => None,
         };
-        Ok(Kernel { matrix, norms, free: Mutex::default() })
+        Ok(Kernel {
+            x_t: with_empty_rows(&self.x_t, d_x)?,
+            r: self.r.clone(),
+            y: Arc::clone(&self.y),
+            formed: with_empty_rows(&self.formed, d_x)?,
+            back,
+            norms,
+            free: Mutex::default(),
+        })
     }
 
     /// Calls `f` with the weights of document features for a query.
@@ -118,12 +104,7 @@ impl Kernel {
         let mut sums = free.unwrap_or_else(|| self.sums());
         // A search asks for the same query more than once: for candidates, and for their scores.
         if row_of(&sums.query) != query {
-            match &self.matrix {
-                Matrix::Formed(c) => {
-                    sums.features.set(query.iter().map(|(u, x)| (u, f64::from(x))), c);
-                }
-                Matrix::Factors(factors) => factors.set(query, &self.norms, &mut sums),
-            }
+            self.set(query, &mut sums);
             sums.query = vector_of(query);
         }
         let made = f(&sums.features);
@@ -131,33 +112,85 @@ impl Kernel {
         made
     }
 
-    fn sums(&self) -> Sums {
-        let products = match &self.matrix {
-            Matrix::Formed(_) => None,
-            Matrix::Factors(Factors { r, back, .. }) => Some(Products {
-                queries: RowSum::new(r.n_rows()),
-                docs: RowSum::new(r.n_cols()),
-                query_features: back.as_ref().map(|back| RowSum::new(back.x.n_cols())),
-            }),
-        };
-        let features = RowSum::new(self.norms.y.len());
-        Sums { query: SparseVector::default(), features, products }
+    /// Sets the weights of document features to those of a query.
+    fn set(&self, query: Row<'_>, sums: &mut Sums) {
+        let Sums { queries, docs, features, query_features, .. } = sums;
+        let given = query.iter().map(|(u, x)| (u, f64::from(x)));
+        self.times_c(given, queries, docs, features);
+        if let (Some(back), Some(query_features)) = (&self.back, query_features) {
+            docs.set(features.entries(), &back.y_t);
+            queries.set(docs.entries(), &back.r_t);
+            query_features.set(queries.entries(), &back.x);
+            self.times_c(query_features.entries(), queries, docs, features);
+        }
+        features.scale(&self.norms.y);
     }
 
+    /// Sets `features` to the product of `query` with the rows of C, scaled by their norms.
+    fn times_c(
+        &self,
+        query: impl Iterator<Item = (u32, f64)> + Clone,
+        queries: &mut RowSum,
+        docs: &mut RowSum,
+        features: &mut RowSum,
+    ) {
+        let scaled = query.map(|(u, x)| (u, x * f64::from(self.norms.x[u as usize])));
+        let is_formed = |&(u, _): &(u32, f64)| !self.formed.row(u as usize).is_empty();
+        features.set(scaled.clone().filter(is_formed), &self.formed);
+        queries.set(scaled.filter(|feature| !is_formed(feature)), &self.x_t);
+        docs.set(queries.entries(), &self.r);
+        features.add(docs.entries(), &self.y);
+    }
+
+    fn sums(&self) -> Sums {
+        Sums {
+            query: SparseVector::default(),
+            queries: RowSum::new(self.r.n_rows()),
+            docs: RowSum::new(self.r.n_cols()),
+            features: RowSum::new(self.y.n_cols()),
+            query_features: self.back.as_ref().map(|back| RowSum::new(back.x.n_cols())),
+        }
+    }
+
+    /// The number of features whose rows are formed.
     #[cfg(test)]
-    pub fn is_formed(&self) -> bool {
-        matches!(self.matrix, Matrix::Formed(_))
+    pub fn n_formed(&self) -> usize {
+        self.formed.rows().filter(|row| !row.is_empty()).count()
     }
 }
 
-/// D_x C D_y, if that has no more entries than the factors; never for `depth = one`, which is C Cᵀ C.
-fn formed(depth: Depth, x_t: &Csr, r: &Csr, y: &Csr, norms: &Norms) -> Result<Option<Csr>> {
-    let most = (x_t.nnz() + r.nnz() + y.nnz()) as u64;
-    if depth == Depth::One || nnz_of_product3_up_to(x_t, r, y, most).is_none() {
-        return Ok(None);
+/// The rows of C of frequent features, those first whose products with the factors are longest, as many as
+/// have no more entries than the factors; the other rows are empty.
+fn formed(x_t: &Csr, r: &Csr, y: &Csr) -> Result<Csr> {
+    let per_query: Vec<u64> = (0..r.n_rows())
+        .into_par_iter()
+        .map(|i| r.row(i).indices.iter().map(|&j| y.row(j as usize).len() as u64).sum())
+        .collect();
+    let mut frequent: Vec<(u64, usize)> = (0..x_t.n_rows())
+        .filter(|&u| x_t.row(u).len() >= FREQUENT)
+        .map(|u| (x_t.row(u).indices.iter().map(|&i| per_query[i as usize]).sum(), u))
+        .collect();
+    frequent.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut entries = (x_t.nnz() + r.nnz() + y.nnz()) as u64;
+    let mut work = A_FEW_SECONDS;
+    let mut is_formed = vec![false; x_t.n_rows()];
+    for (multiply_adds, u) in frequent {
+        let most = multiply_adds.min(y.n_cols() as u64);
+        if most <= entries && multiply_adds <= work {
+            entries -= most;
+            work -= multiply_adds;
+            is_formed[u] = true;
+        }
     }
-    let Some(c) = finite_c(x_t, r, y)? else { return Ok(None) };
-    c.map(|u, v, value| value * norms.x[u] * norms.y[v as usize]).map(Some)
+    let some = Csr::by_rows(x_t.n_cols(), x_t.n_rows(), |u| {
+        let row = if is_formed[u] { vector_of(x_t.row(u)) } else { SparseVector::default() };
+        Ok(row)
+    })?;
+    match finite_c(&some, r, y)? {
+        Some(rows) => Ok(rows),
+        // Products with the factors are sums of f64.
+        None => Csr::by_rows(y.n_cols(), x_t.n_rows(), |_| Ok(SparseVector::default())),
+    }
 }
 
 /// `matrix` with empty rows at its end.
@@ -165,26 +198,4 @@ fn with_empty_rows(matrix: &Csr, n_rows: usize) -> Result<Csr> {
     let mut starts = matrix.starts().to_vec();
     starts.resize(n_rows + 1, matrix.nnz() as u64);
     Csr::new(matrix.n_cols(), starts, matrix.indices().to_vec(), matrix.values().to_vec())
-}
-
-impl Factors {
-    /// Sets the weights of document features to those of a query.
-    fn set(&self, query: Row<'_>, norms: &Norms, sums: &mut Sums) {
-        let Sums { features, products, .. } = sums;
-        let Some(Products { queries, docs, query_features }) = products else { return };
-        let scaled = |(u, x): (u32, f32)| (u, f64::from(x) * f64::from(norms.x[u as usize]));
-        queries.set(query.iter().map(scaled), &self.x_t);
-        docs.set(queries.entries(), &self.r);
-        features.set(docs.entries(), &self.y);
-        if let (Some(back), Some(query_features)) = (&self.back, query_features) {
-            docs.set(features.entries(), &back.y_t);
-            queries.set(docs.entries(), &back.r_t);
-            query_features.set(queries.entries(), &back.x);
-            let scaled = |(u, x): (u32, f64)| (u, x * f64::from(norms.x[u as usize]));
-            queries.set(query_features.entries().map(scaled), &self.x_t);
-            docs.set(queries.entries(), &self.r);
-            features.set(docs.entries(), &self.y);
-        }
-        features.scale(&norms.y);
-    }
 }

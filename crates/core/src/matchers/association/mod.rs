@@ -10,8 +10,8 @@
 //! with Ĉ = D_x C. D_x, D_y and D_m divide by the norms of the rows of C, of its columns, and of the rows
 //! of CᵀĈ, to a power. RMLS has 1 for rows, and for columns 0 after half a sweep and 1 after one; a small power
 //! for columns is better on most logs (docs/BENCHMARKS.md).
-//! A query becomes a sparse vector over document features by three sparse products, or by rows of C where C is
-//! no larger than its factors (`kernel.rs`), and training is the norms alone (`norms.rs`).
+//! A query becomes a sparse vector over document features by three sparse products, or by rows of C where its
+//! features are frequent (`kernel.rs`), and training is the norms alone (`norms.rs`).
 //!
 //! In terms of C = UΣVᵀ all bilinear scores are D_x U f(Σ) Vᵀ D_y: PLS and a spectral start have f = 1 on
 //! the d largest singular values, the two kernels here f = σ and f = σ³ on all of them.
@@ -101,7 +101,7 @@ impl Method for Association {
         let held = vec![
             norms,
             fit.factors(),
-            ("C, where it is no larger than its factors", fit.factors().1),
+            ("rows of C, no larger than its factors", fit.factors().1),
             workspace,
         ];
         fit.found(("norms of rows and columns", seconds), vec![sought], held)
