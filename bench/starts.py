@@ -56,12 +56,14 @@ TESTED = {
     "week-tests": (LOGS["week"][0], 100),
     "half02-tests": (LOGS["half02"][0], 100),
 }
+# Logs on which the limit is compared with a spectral start and mixed with it, all with the earlier weights of clicks.
+LIMITS = {"week02-limit": (LOGS["week02"][0], 300), "demo-limit": LOGS["demo"], "nfcorpus-limit": LOGS["nfcorpus"]}
 OTHERS = ["bm25", "bltm", "walk+bm25", "lsi_qd+bm25"]
+LOG_CLICKS = {"weighting": "sum", "response": "log", "features": {"query_clicks": 0.3}}
 SETTINGS = {
     "default": {},
-    "published": {"start": "random", "weighting": "mean", "response": "raw", "features": {"query_clicks": 1.0}},
-    "spectral": {"start": "spectral", "sweeps": 1, "weighting": "sum", "response": "log",
-                 "features": {"query_clicks": 0.3}},
+    "published": {"published": True},
+    "spectral": {"start": "spectral", "sweeps": 1, **LOG_CLICKS},
 }
 
 
@@ -126,17 +128,38 @@ def tests(name, data, dim):
               f"| {-against['difference']:+.4f} | {against['t_holm']:.1e} |", flush=True)
 
 
+def limits(name, data, dim):
+    limit = {"method": "association", **LOG_CLICKS}
+    models = {
+        "half": {**limit, "y_power": 0.0},
+        "one": {**limit, "depth": "one"},
+        "spectral": {"method": "rmls", "dim": dim, **SETTINGS["spectral"]},
+    }
+    mixes = ["spectral+half", "half+bm25", "spectral+half+bm25"]
+    rows, _ = replay(name, data, models, ["bm25", *models, *mixes], "bm25")
+    shown = " | ".join(f"{rows[row]['cells'][1]['mean']:.4f}" for row in [*models, *mixes])
+    print(f"| {name}, {dim} | {shown} |", flush=True)
+
+
 def main():
     WORK.mkdir(parents=True, exist_ok=True)
-    asked = sys.argv[1:] or [*LOGS, *TESTED]
+    asked = sys.argv[1:] or [*LOGS, *TESTED, *LIMITS]
+    print("nDCG@5 / @10 on test, means of three seeds")
     print("| log, dimensions | bm25 | default | published | spectral, log clicks | association | default / better | chosen | aspects |")
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     for name in asked:
         if name in LOGS:
             starts(name, *LOGS[name])
+    print("\n| log, dimensions, nDCG@5 | rmls | other | difference | p, t-test after Holm |")
+    print("|---|---|---|---|---|", flush=True)
     for name in asked:
         if name in TESTED:
             tests(name, *TESTED[name])
+    print("\n| log, dimensions, nDCG@10 | half | one | spectral | spectral+half | half+bm25 | spectral+half+bm25 |")
+    print("|---|---|---|---|---|---|---|", flush=True)
+    for name in asked:
+        if name in LIMITS:
+            limits(name, *LIMITS[name])
 
 
 if __name__ == "__main__":

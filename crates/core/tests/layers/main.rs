@@ -48,7 +48,7 @@ const MATH: &[Order] = &[
         layers: &[
             &["best", "docset", "mapped", "params"],
             &["codes", "embeddings"],
-            &["exact", "kmeans", "lists"],
+            &["exact", "kmeans", "lists", "postings"],
             &["recall"],
             &["build"],
             &["mod"],

@@ -21,6 +21,10 @@ const DEPTH: usize = 200;
 /// The best documents that recall is measured by.
 const BEST: usize = 100;
 
+/// Documents that are scored for each one that is wanted. Four need a tenth of the postings that one needs
+/// for the same recall.
+const RESCORED: usize = 4;
+
 /// An inverted index, and how much of it a search reads.
 pub(crate) struct Postings {
     pub index: PostingIndex,
@@ -30,8 +34,7 @@ pub(crate) struct Postings {
 /// The number of documents found in the inverted index, whose sums lack what was not read, from which the
 /// best `depth` are taken by their scores.
 pub(super) fn rescored(depth: usize) -> usize {
-    let x: usize = std::env::var("LIKEN_OVER").ok().and_then(|v| v.parse().ok()).unwrap_or(4);
-    x * depth
+    RESCORED * depth
 }
 
 /// The sparse vectors of a whole model, if its collection is larger than `exact_below`.
