@@ -116,7 +116,7 @@ def starts(name, data, dim):
     better = max(means["published"][0], means["spectral"][0])
     shown = [f"{means[kind][0]:.4f} / {means[kind][1]:.4f}" for kind in ("bm25", *SETTINGS, "association")]
     print(f"| {name}, {dim} | " + " | ".join(shown)
-          + f" | {means['default'][0] / better:.3f} | {', '.join(sorted(chosen))} | {report['aspects']:.0f} |", flush=True)
+          + f" | {means['default'][0] / better:.3f} | {', '.join(sorted(chosen))} | {report['participation_ratio']:.1f} |", flush=True)
 
 
 def tests(name, data, dim):
@@ -145,7 +145,7 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     asked = sys.argv[1:] or [*LOGS, *TESTED, *LIMITS]
     print("nDCG@5 / @10 on test, means of three seeds")
-    print("| log, dimensions | bm25 | default | published | spectral, log clicks | association | default / better | chosen | aspects |")
+    print("| log, dimensions | bm25 | default | published | spectral, log clicks | association | default / better | chosen | participation ratio |")
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     for name in asked:
         if name in LOGS:

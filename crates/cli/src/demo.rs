@@ -255,7 +255,7 @@ fn verdict(out: &mut impl Write, comparison: &Comparison, best: usize) -> anyhow
     Ok(match better {
         true => writeln!(
             out,
-            "\n     {name} (best on validation) beats BM25 alone: {gains}, p < 0.01 each."
+            "\n     {name} (the best mix on validation) beats BM25 alone: {gains}, p < 0.01 each."
         ),
         false => writeln!(
             out,

@@ -298,7 +298,7 @@ fn synonyms(args: &ExportArgs, format: SynonymFormat, console: &Console) -> anyh
     if pairs.is_empty() {
         return Err(liken::Error::Empty {
             what: "no two words are near enough for synonyms".into(),
-            advice: "lower --min-score or --min-count; a model of clicks alone, such as lsi_qd, has no words".into(),
+            advice: "lower --min-score or --min-count, or train pls or rmls with start = spectral: document words of a random start are scattered; a model of clicks alone, such as lsi_qd, has no words".into(),
         }
         .into());
     }

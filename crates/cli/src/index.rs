@@ -45,8 +45,8 @@ pub struct IndexArgs {
     output: PathBuf,
 
     /// Up to this many documents, every model scores all documents (exact search). Above, the text
-    /// index and inverted lists of embeddings retrieve the documents to score, and the recall of
-    /// the lists is measured and printed [default: 100000].
+    /// index, inverted lists of embeddings or an inverted index of sparse vectors retrieve the documents to
+    /// score, and the recall of the last two is measured and printed [default: 100000].
     #[arg(long, value_name = "DOCUMENTS")]
     exact_below: Option<usize>,
 

@@ -114,9 +114,7 @@ fn print_rmls(out: &mut impl Write, rmls: &RmlsReport) -> anyhow::Result<()> {
     ]);
     let several = rmls.branches().len() > 1;
     for (s, step) in rmls.steps.iter().enumerate() {
-        let origin = step.origin.filter(|_| several && step.step != "start");
-        let mut name = origin.map_or_else(String::new, |origin| format!("{}, ", origin.name()));
-        name.push_str(&step.step);
+        let mut name = if several { step.name() } else { step.step.clone() };
         if s == rmls.best {
             name.push_str(" (kept)");
         }

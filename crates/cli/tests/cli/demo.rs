@@ -10,7 +10,7 @@ fn the_demo_beats_bm25_explains_itself_and_says_what_to_type_next() {
         "query  |  doc  |  clicks",
         "nDCG@1",
         "nDCG@5",
-        "(best on validation) beats BM25 alone",
+        "(the best mix on validation) beats BM25 alone",
         "p < 0.01 each",
         "share no word",
         "liken import --clicks clicks.tsv --documents documents.jsonl -o data",

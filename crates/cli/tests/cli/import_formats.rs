@@ -186,7 +186,11 @@ fn every_verb_says_what_it_can_do_without_training_pairs() {
         }
     }
     let said = place.run("compare data").shows(&["bm25", "vsm", "lm"]);
-    assert!(said.err.contains("left out: pls, rmls, pls+bm25, rmls+bm25"), "{}", said.err);
+    assert!(
+        said.err.contains("left out: pls, rmls, association, pls+bm25, rmls+bm25"),
+        "{}",
+        said.err
+    );
     place.run("compare data --models bm25,pls").refused(1, &["there are no training clicks"]);
     place.run("compare alone").refused(1, &["no test queries to measure on", "with judgments"]);
     place.run("import --queries c.qry -o out").refused(2, &["required"]);

@@ -55,7 +55,7 @@ fn the_quick_experiments_on_real_data_have_not_moved() {
     arguments.extend(files.iter().map(|file| file.to_str().unwrap()));
     let said = Place::new().ask("experiment", &arguments);
     assert_eq!(said.code, Some(0), "{}\n{}", said.out, said.err);
-    assert!(said.err.contains("rmls-published: RMLS collapses"), "{}", said.err);
+    assert!(said.err.contains("rmls-words: RMLS collapses"), "{}", said.err);
     assert!(!said.out.contains("MOVED"), "{}", said.out);
     assert!(!said.out.contains("skipped"), "{}", said.out);
 }

@@ -13,7 +13,7 @@ use crate::text::{Analyzer, AnalyzerParams};
 use crate::{Error, Result};
 
 /// Advice for a model without maps.
-pub(crate) const WHO_HAS_MAPS: &str = "rmls, pls, lsi, mpls and square learn maps, and so do ssi without the identity (`identity = false`) and svdfeature without biases (`biases = false`); lexical methods and ridge have none";
+pub(crate) const WHO_HAS_MAPS: &str = "rmls, pls, lsi, mpls and square learn maps, and so do ssi without the identity (`identity = false`) and svdfeature without biases (`biases = false`); lexical methods, ridge and association have none";
 
 /// The name of a neighbour, with its cosine.
 pub type Neighbour = (String, f64);

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use crate::sparse::Row;
 use crate::top_k::select_sorted;
 
-/// A sparse vector: features, sorted, and their values.
+/// A sparse vector: features and their values. Only rows of matrices have sorted features.
 pub type SparseVector = (Vec<u32>, Vec<f32>);
 
 /// A copy of a row of a matrix.

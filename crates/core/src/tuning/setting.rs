@@ -53,6 +53,15 @@ impl Setting {
         Ok(setting)
     }
 
+    /// The same models with the defaults of their methods.
+    pub fn defaults(&self) -> Result<Setting> {
+        let mut setting = self.clone();
+        for (_, params) in &mut setting.models {
+            *params = Params::named(params.name())?;
+        }
+        Ok(setting)
+    }
+
     /// The value of a key; null where an optional one is not set.
     pub fn value(&self, key: &str) -> Result<Value> {
         let (table, path) = match self.target(key)? {

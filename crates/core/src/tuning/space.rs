@@ -7,8 +7,8 @@
 //! penalty = ["none", "relative"]
 //! rho_x = { values = [0.1, 0.3], when = { penalty = "relative" } }
 //! ```
-//! A key with `when` varies only where another key of the space has that value; elsewhere it keeps its
-//! default.
+//! A key with `when` varies only where another key of the space has that value; elsewhere it has the default
+//! of its method.
 //!
 //! Keys are kept in the order in which it is cheapest to vary them: those that change the counts
 //! come first and change least often, then those that change the features, then those of fits, then
@@ -45,6 +45,8 @@ pub struct Space {
     pub keys: Vec<(String, Values)>,
     /// Conditions of keys that do not always vary.
     conditions: Vec<Condition>,
+    /// The values of these keys where their conditions are not met.
+    defaults: Map<String, Value>,
 }
 
 /// A key varies only where another one has some value.
@@ -92,7 +94,8 @@ impl Space {
     fn checked(mut self, base: &Setting) -> Result<Space> {
         for Condition { key, on, value } in &self.conditions {
             let values = self.keys.iter().find(|(known, _)| known == on).map(|(_, values)| values);
-            if !matches!(values, Some(Values::List(list)) if list.contains(value)) {
+            let has = |list: &[Value]| list.iter().any(|listed| same(listed, value));
+            if !matches!(values, Some(Values::List(list)) if has(list)) {
                 return Err(Error::Setting {
                     problem: format!(
                         "{key}: when = {{ {on} = {value} }}: expected a key of this space with {value} in its list"
@@ -120,20 +123,35 @@ impl Space {
             }
         }
         self.keys.sort_by_key(|(key, _)| stage(key, base));
+        let defaults = base.defaults()?;
+        for condition in &self.conditions {
+            let default = defaults.value(&condition.key)?;
+            self.defaults.insert(condition.key.clone(), default);
+        }
         Ok(self)
     }
 
-    /// `setting` without the keys whose conditions it does not meet.
+    /// `setting` with the defaults of keys whose conditions it does not meet.
     fn met(&self, mut setting: Vec<(String, Value)>) -> Vec<(String, Value)> {
-        let met: Vec<bool> = setting
-            .iter()
-            .map(|(key, _)| {
-                let mut conditions = self.conditions.iter().filter(|c| c.key == *key);
-                conditions.all(|c| setting.iter().any(|(k, v)| *k == c.on && *v == c.value))
-            })
-            .collect();
-        let mut met = met.into_iter();
-        setting.retain(|_| met.next().unwrap_or(true));
+        let mut met = vec![true; setting.len()];
+        // The key of a condition may have a condition itself.
+        loop {
+            let is_met = |c: &Condition| {
+                let mut keys = setting.iter().zip(&met);
+                keys.any(|((key, value), met)| *met && *key == c.on && same(value, &c.value))
+            };
+            let now: Vec<bool> = setting
+                .iter()
+                .map(|(key, _)| self.conditions.iter().filter(|c| c.key == *key).all(is_met))
+                .collect();
+            if now == met {
+                break;
+            }
+            met = now;
+        }
+        for ((key, value), _) in setting.iter_mut().zip(met).filter(|(_, met)| !met) {
+            *value = self.defaults.get(key).cloned().unwrap_or_default();
+        }
         setting
     }
 
@@ -193,6 +211,13 @@ impl Space {
         for (name, value) in table {
             let key = format!("{prefix}{name}");
             let is_range = value["min"].is_number() && value["max"].is_number();
+            if value.get("when").is_some() && !is_range && !value["values"].is_array() {
+                return Err(Error::Setting {
+                    problem: format!(
+                        "{key} = {value}: expected values = [ … ], or min and max, beside when"
+                    ),
+                });
+            }
             let values = match value {
                 Value::Array(list) => Values::List(list.clone()),
                 Value::Object(inner) if is_range || value["values"].is_array() => {
@@ -332,4 +357,9 @@ fn stage(key: &str, base: &Setting) -> usize {
         (true, true) => 1,
         (true, false) => 2,
     }
+}
+
+/// Whether two values are equal; 1 and 1.0 are.
+fn same(a: &Value, b: &Value) -> bool {
+    a == b || a.is_number() && a.as_f64() == b.as_f64()
 }

@@ -180,7 +180,8 @@ fn a_space_takes_lists_and_ranges_of_keys_that_exist() {
             "expected a key of this space",
         ),
         ("rho_x = { values = [0.1], when = 3 }", "rho_x: when = 3: expected a table"),
-        ("rho_x = { values = [0.1], min = 1 }", "rho_x: min"),
+        ("rho_x = { values = [0.1], min = 1 }", "rho_x: max: expected"),
+        ("rho_x = { value = [0.1], when = { penalty = 1 } }", "expected values = [ … ]"),
         ("bm25.k1 = [1]", "unknown field `bm25`"),
     ] {
         let error = Space::parse(text, &base).unwrap_err().to_string();
@@ -201,14 +202,47 @@ fn a_key_varies_where_its_condition_is_met() {
              {prefix}rho_x = {{ values = [0.2, 0.3], when = {{ penalty = \"relative\" }} }}\n"
         );
         let space = Space::parse(&text, &base).unwrap();
+        let met = |setting: &[(String, Value)]| {
+            let varies = setting[1].1 != json!(0.1);
+            assert_eq!(varies, setting[0].1 == "relative", "{setting:?}");
+            base.with(setting).unwrap().check().unwrap();
+            varies
+        };
         for setting in space.grid().unwrap() {
-            assert_eq!(setting.len(), if setting[0].1 == "none" { 1 } else { 2 }, "{setting:?}");
-            base.with(&setting).unwrap().check().unwrap();
+            met(&setting);
         }
-        let drawn: Vec<usize> =
-            (0..20).map(|stream| space.draw(&mut Random::new(1, stream)).len()).collect();
-        assert!(drawn.contains(&1) && drawn.contains(&2));
+        let drawn: Vec<bool> =
+            (0..20).map(|stream| met(&space.draw(&mut Random::new(1, stream)))).collect();
+        assert!(drawn.contains(&true) && drawn.contains(&false));
         assert!(space.to_json().to_string().contains("\"when\""));
+    }
+    // A key whose own condition is not met meets none.
+    let (_, base) = method_base("association", None);
+    let text = "depth = [\"half\", \"one\"]\n\
+        x_power = { values = [0.5], when = { depth = \"one\" } }\n\
+        y_power = { values = [0.75], when = { x_power = 0.5 } }";
+    let grid = Space::parse(text, &base).unwrap().grid().unwrap();
+    let powers: Vec<[&Value; 3]> = grid.iter().map(|s| [&s[0].1, &s[1].1, &s[2].1]).collect();
+    assert_eq!(
+        powers,
+        [[&json!("half"), &json!(1.0), &Value::Null], [&json!("one"), &json!(0.5), &json!(0.75)],]
+    );
+}
+
+#[test]
+fn the_space_of_rmls_leaves_every_penalty() {
+    for penalty in [
+        "penalty = 'relative'\nrho_x = 0.3",
+        "penalty = 'absolute'\nbeta = 0.001",
+        "penalty = 'bound'\nlambda_x = 2.0",
+    ] {
+        let (_, mut base) = method_base("rmls", None);
+        base.models[0].1.merge(&toml::from_str(penalty).unwrap()).unwrap();
+        let space = Space::built_in(&base).unwrap();
+        for stream in 0..50 {
+            let setting = base.with(&space.draw(&mut Random::new(1, stream))).unwrap();
+            setting.check().unwrap();
+        }
     }
 }
 

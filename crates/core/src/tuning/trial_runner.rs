@@ -11,7 +11,7 @@ use super::{Setting, Trial};
 use crate::data::{Dataset, SplitBy};
 use crate::eval::{CompareParams, HeldOut, System, compare};
 use crate::features::{Counts, Preparation};
-use crate::matchers::{FitReport, Params};
+use crate::matchers::{FitReport, Params, RmlsStep};
 use crate::random::Random;
 use crate::sparse::Csr;
 use crate::training::fit_all;
@@ -192,7 +192,7 @@ fn smaller(setting: &Setting, one_in: u32) -> Result<Setting> {
 /// The sweep that validation chose, where there was a choice.
 fn kept(report: &FitReport) -> Option<String> {
     match report {
-        FitReport::Rmls(report) => report.steps.get(report.best).map(|step| step.step.clone()),
+        FitReport::Rmls(report) => report.steps.get(report.best).map(RmlsStep::name),
         _ => None,
     }
 }

@@ -191,8 +191,8 @@ const CORE: &[Order] = &[
     Order {
         folder: "matchers::rmls",
         layers: &[
-            &["bytes", "params", "report", "row"],
-            &["choice", "half", "plan"],
+            &["bytes", "params", "report", "row", "sample_size"],
+            &["choice", "half", "placement", "plan"],
             &["fit"],
             &["mod"],
         ],

@@ -46,13 +46,15 @@ pub(super) fn sparse_of(model: &Model, exact_below: usize) -> Option<&dyn Sparse
 }
 
 impl Postings {
-    /// Measures how many postings a search of `model` must read, and writes it into `folder`.
+    /// Measures how many postings a search of `model` must read, and writes it into `folder`; returns a
+    /// description. Nothing is written if all of them do not find enough of the best documents, as
+    /// where most of a score depends on the document alone: then a search scores all documents.
     pub fn measure(
         folder: &Path,
         model: &Model,
         vectors: &dyn SparseVectors,
         run: &Run<'_>,
-    ) -> Result<Self, Error> {
+    ) -> Result<String, Error> {
         let counts = &model.counts;
         run.step("inverted index", 0, None)?;
         let index = PostingIndex::new(&*vectors.lists(counts)?);
@@ -72,15 +74,23 @@ impl Postings {
             let query = Row { indices: &indices, values: &values };
             index.candidates(query, rescored(DEPTH), postings, None)
         };
-        let report = index.measure(IndexParams::default().recall, &best, candidates, run)?;
+        let wanted = IndexParams::default().recall;
+        let report = index.measure(wanted, &best, candidates, run)?;
+        let recall = report.recall_at_10.min(report.recall_at_100);
+        if recall < wanted {
+            return Ok(format!(
+                "all documents are scored: the inverted index finds {recall:.3} of the best, wanted {wanted}"
+            ));
+        }
         let file = NewFile::create(&folder.join(FILE))?;
         serde_json::to_writer_pretty(file.writer()?, &report)
             .map_err(|error| Error::internal(format!("{FILE}: {error}")))?;
         file.commit()?;
-        Ok(Postings { index, report })
+        Ok(described(&report))
     }
 
-    /// Opens what [`Postings::measure`] wrote; `None` if an earlier version added the model.
+    /// Opens what [`Postings::measure`] wrote; `None` if it wrote nothing, or an earlier version added the
+    /// model.
     pub fn open(
         folder: &Path,
         model: &Model,
@@ -96,12 +106,10 @@ impl Postings {
         })?;
         Ok(Some(Postings { index: PostingIndex::new(&*vectors.lists(&model.counts)?), report }))
     }
+}
 
-    /// A description of how candidates are found.
-    pub fn described(&self) -> String {
-        let PostingReport { postings, recall_at_10, recall_at_100, .. } = &self.report;
-        format!(
-            "{postings} postings read, recall@10 {recall_at_10:.3}, recall@100 {recall_at_100:.3}"
-        )
-    }
+/// A description of how candidates are found.
+fn described(report: &PostingReport) -> String {
+    let PostingReport { postings, recall_at_10, recall_at_100, .. } = report;
+    format!("{postings} postings read, recall@10 {recall_at_10:.3}, recall@100 {recall_at_100:.3}")
 }

@@ -156,7 +156,7 @@ pub(super) fn add_version(
             (Some(latent), _) => Some(embeddings(&folder, about, &model, latent, run)?),
             (None, Some(vectors)) => {
                 make_folder(&folder)?;
-                Some(Postings::measure(&folder, &model, vectors, run)?.described())
+                Some(Postings::measure(&folder, &model, vectors, run)?)
             }
             (None, None) => None,
         };

@@ -203,7 +203,7 @@ impl PostingIndex {
             let head = &self.heads[feature as usize];
             lengths[bucket(head.impact(weight))] += u64::from(head.first);
         }
-        let (at_least, _) = cut(&lengths, most);
+        let (at_least, _) = cut(&lengths, most, 1);
         let mut features = Vec::new();
         let mut lengths = [0u64; BUCKETS];
         for (feature, weight) in query.iter() {
@@ -218,7 +218,7 @@ impl PostingIndex {
                 start = end;
             }
         }
-        let (cut, read) = cut(&lengths, most);
+        let (cut, read) = cut(&lengths, most, at_least);
         Selection { features, cut, read }
     }
 
@@ -293,17 +293,17 @@ impl Postings {
 }
 
 /// The lowest bucket of impacts with which no more than `most` postings are read, and their number:
-/// however few are asked for, those of the largest impact are read.
-fn cut(lengths: &[u64; BUCKETS], most: u64) -> (usize, u64) {
+/// however few are asked for, those of the largest impact are read, and none below `at_least`. Impacts of
+/// zero, in the first bucket, add nothing.
+fn cut(lengths: &[u64; BUCKETS], most: u64, at_least: usize) -> (usize, u64) {
     let mut read = 0;
-    // Impacts of zero, in the first bucket, add nothing.
-    for at in (1..BUCKETS).rev() {
+    for at in (at_least..BUCKETS).rev() {
         if read > 0 && read + lengths[at] > most {
             return (at + 1, read);
         }
         read += lengths[at];
     }
-    (1, read)
+    (at_least, read)
 }
 
 /// The bucket of an impact; larger ones are in later buckets, and 0 in the first.

@@ -23,7 +23,8 @@ mod params;
 mod tests;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use self::kernel::Kernel;
 use self::norms::Norms;
@@ -36,15 +37,23 @@ use super::validation::scores_of;
 use super::{ByWords, Contribution, FitReport, StepsReport};
 use crate::features::{Counts, Features, Featurizer, QueryTerms, UnseenCounts, Weighted};
 use crate::file::{Tensors, TensorsWriter};
-use crate::params::check::{MOST, check_range, check_weight};
+use crate::params::check::{MOST, check_range};
 use crate::plan::{Fit, Plan, WIDTH};
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
+/// The largest power of the norms.
+const MOST_POWER: f64 = 2.0;
+/// Validation queries that choose the features of documents where a query takes all factors there and back.
+const FEW_QUERIES: usize = 100;
+
 impl Method for Association {
     fn check(&self) -> Result<()> {
-        check_weight("x_power", self.x_power)?;
-        self.y_power.map_or(Ok(()), |power| check_weight("y_power", power))?;
+        for (name, power) in [("x_power", Some(self.x_power)), ("y_power", self.y_power)] {
+            if let Some(power) = power.filter(|power| !(0.0..=MOST_POWER).contains(power)) {
+                return Err(Error::parameter(name, power, "a number from 0 to 2"));
+            }
+        }
         check_range("sketch", self.sketch, 32, MOST)?;
         self.by_words.check(&self.features)?;
         self.features.check()
@@ -61,7 +70,9 @@ impl Method for Association {
             (ByWords::Auto, Some(scorer)) => {
                 run.step("validation", 0, None)?;
                 let by_words = matcher.by_words(counts)?;
-                if by_words.validation(counts, scorer)? > matcher.validation(counts, scorer)? {
+                let few = (self.depth == Depth::One).then(|| some_queries(scorer, counts.n_docs()));
+                let score = |matcher: &Associated| matcher.validation(counts, scorer, few.as_ref());
+                if score(&by_words)? > score(&matcher)? {
                     matcher = by_words;
                     notes.push(BY_WORDS_REMARK.into());
                 }
@@ -91,20 +102,29 @@ impl Method for Association {
     }
 
     fn plan(&self, fit: Fit<'_>) -> Plan {
+        let factors = fit.factors().1;
         let norms = ("norms of rows and columns", 8 * (fit.d_x + fit.d_y));
+        let panels = ("products with random directions", 8 * WIDTH * (fit.d_x + fit.d_y));
+        let copies = ("copies of the factors for the norms", 2 * factors);
+        let sought = vec![fit.factors(), fit.between(), norms, panels, copies];
         let rows = 12 * (fit.n_queries + fit.n_docs + fit.d_x + fit.d_y);
-        let workspace = ("sums of one query for each thread", 2 * rows);
-        let sought = vec![fit.factors(), fit.between(), norms, workspace];
+        let mut held = vec![
+            norms,
+            fit.factors(),
+            ("rows of C, no larger than its factors", factors),
+            ("sums of one query for each thread", 2 * rows),
+        ];
+        if self.depth == Depth::One {
+            held.push(("the factors of Cᵀ", factors));
+        }
+        let mut scored = held.clone();
+        if fit.validation_scores > 0 {
+            scored.push(("features of queries and documents for validation", factors));
+        }
         let products = if self.depth == Depth::One { 3 } else { 1 };
         let sketch = (self.sketch as u64).max(WIDTH);
         let seconds = fit.rates.map(|rates| products as f64 * fit.product(sketch, rates));
-        let held = vec![
-            norms,
-            fit.factors(),
-            ("rows of C, no larger than its factors", fit.factors().1),
-            workspace,
-        ];
-        fit.found(("norms of rows and columns", seconds), vec![sought], held)
+        fit.found(("norms of rows and columns", seconds), vec![sought, scored], held)
     }
 
     fn search_space(&self) -> Vec<Varied> {
@@ -145,9 +165,18 @@ impl Associated {
         Ok(Associated { featurizer, kernel, docs, by_words: true })
     }
 
-    fn validation(&self, counts: &Counts, scorer: &ValidationScorer<'_>) -> Result<f64> {
+    /// The validation score, in which queries that are not `among` those given have no scores.
+    fn validation(
+        &self,
+        counts: &Counts,
+        scorer: &ValidationScorer<'_>,
+        among: Option<&BTreeSet<u32>>,
+    ) -> Result<f64> {
         let queries = self.featurizer.queries(counts)?;
         Ok(scorer(&|query, candidates| {
+            if among.is_some_and(|among| !among.contains(&query)) {
+                return scores_of(candidates, self.docs.n_rows(), |_| 0.0);
+            }
             self.kernel.with(queries.row(query as usize), |weights| {
                 let score = |doc: usize| sum_of(self.docs.row(doc), weights.sums());
                 scores_of(candidates, self.docs.n_rows(), score)
@@ -170,6 +199,18 @@ impl Associated {
             }
         });
     }
+}
+
+/// At most [`FEW_QUERIES`] of the queries that `scorer` has.
+fn some_queries(scorer: &ValidationScorer<'_>, n_docs: usize) -> BTreeSet<u32> {
+    let all = Mutex::new(BTreeSet::new());
+    scorer(&|query, candidates| {
+        all.lock().unwrap_or_else(PoisonError::into_inner).insert(query);
+        scores_of(candidates, n_docs, |_| 0.0)
+    });
+    let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let step = all.len().div_ceil(FEW_QUERIES).max(1);
+    all.into_iter().step_by(step).collect()
 }
 
 /// Σ_v y_v·weight_v.

@@ -1,8 +1,8 @@
 //! The norms of the rows and columns of C, and of the rows of CᵀĈ: exactly, or by a sketch.
 //!
 //! A row of C is the sum of a few rows of Y for a rare feature and of most of them for a frequent one.
-//! All rows are formed one after the other where that takes fewer steps than a sketch. The sketch is
-//! the product of C with k random rows of norm one, as in the first half-sweep of RMLS; the norm of a
+//! All rows are formed one after the other where that takes fewer steps than a sketch, or a second or two. The
+//! sketch is the product of C with k random rows of norm one, as in the first half-sweep of RMLS; the norm of a
 //! row of it is that of the row of C, with a relative error of about 1/√(2k).
 
 use rayon::prelude::*;
@@ -36,7 +36,7 @@ impl Norms {
     /// The factors for `data`, and how they were computed.
     pub fn of(data: &Weighted, params: &Association, run: &Run<'_>) -> Result<(Self, Vec<String>)> {
         let powers = params.powers();
-        let mut norms = Norming::new(data, params, run);
+        let mut norms = NormComputation::new(data, params, run);
         let x = norms.factors("rows of C", powers[0], |norms| norms.of_c(Side::X))?;
         let y = match params.depth {
             Depth::Half => norms.factors("columns of C", powers[1], |norms| norms.of_c(Side::Y))?,
@@ -49,7 +49,7 @@ impl Norms {
 }
 
 /// The state of the computation.
-pub(super) struct Norming<'a> {
+pub(super) struct NormComputation<'a> {
     data: &'a Weighted,
     params: &'a Association,
     run: &'a Run<'a>,
@@ -61,9 +61,9 @@ pub(super) struct Norming<'a> {
 /// Norms, and whether they are exact.
 type Found = (Vec<f64>, bool);
 
-impl<'a> Norming<'a> {
+impl<'a> NormComputation<'a> {
     pub fn new(data: &'a Weighted, params: &'a Association, run: &'a Run<'a>) -> Self {
-        Norming { data, params, run, operator: None, notes: Vec::new() }
+        NormComputation { data, params, run, operator: None, notes: Vec::new() }
     }
 
     /// 1/norm^power of every row, 0 for empty rows; notes how the norms were computed.
@@ -133,10 +133,37 @@ impl<'a> Norming<'a> {
 
     /// The norms of the rows of CᵀĈ, whose rows of C are multiplied with `x`.
     fn of_second(&mut self, x: &[f32]) -> Result<Found> {
-        let (params, run) = (self.params, self.run);
-        if params.powers()[1] == 0.0 {
+        if self.params.powers()[1] == 0.0 {
             return Ok((vec![1.0; self.data.y.n_cols()], true));
         }
+        let factors = self.data.x.nnz() + self.data.r.nnz() + self.data.y.nnz();
+        // A row is the product of a feature with all factors there and back at the most.
+        if (2 * factors as u64).saturating_mul(self.data.y.n_cols() as u64) <= FEW {
+            return Ok((self.exact_second(x), true));
+        }
+        Ok((self.sketched_second(x)?, false))
+    }
+
+    /// The norms of the rows of CᵀĈ, formed one after the other.
+    fn exact_second(&self, scale: &[f32]) -> Vec<f64> {
+        let Weighted { x, r, y } = self.data;
+        let [x_t, r_t, y_t] = [x, r, y].map(Csr::transpose);
+        let sums = || [r.n_cols(), r.n_rows(), x.n_cols(), y.n_cols()].map(RowSum::new);
+        let norm = |[docs, queries, query_features, features]: &mut [RowSum; 4], v| {
+            queries.set(y_t.row(v).iter().map(|(j, y)| (j, f64::from(y))), &r_t);
+            query_features.set(queries.entries(), x);
+            query_features.scale(scale);
+            queries.set(query_features.entries(), &x_t);
+            docs.set(queries.entries(), r);
+            features.set(docs.entries(), y);
+            norm_of(features)
+        };
+        (0..y.n_cols()).into_par_iter().map_init(sums, norm).collect()
+    }
+
+    /// The norms of the rows of CᵀĈ, from its product with random directions.
+    pub fn sketched_second(&mut self, x: &[f32]) -> Result<Vec<f64>> {
+        let (params, run) = (self.params, self.run);
         let operator = self.operator()?;
         let random = Panels::random(operator.d_y(), params.sketch, params.seed, 1.0);
         let mut squares = vec![0.0; operator.d_y()];
@@ -161,7 +188,7 @@ impl<'a> Norming<'a> {
                 add_squares,
             );
         }
-        Ok((squares.into_iter().map(f64::sqrt).collect(), false))
+        Ok(squares.into_iter().map(f64::sqrt).collect())
     }
 
     fn operator(&mut self) -> Result<&Operator> {
@@ -182,6 +209,10 @@ fn add_squares(_: usize, sums: &mut PanelRow, _: &mut PanelRow, squares: &mut f6
 
 fn factor(norm: f64, power: f64) -> f32 {
     if norm > 0.0 { norm.powf(-power) as f32 } else { 0.0 }
+}
+
+fn norm_of(row: &RowSum) -> f64 {
+    row.entries().map(|(_, sum)| sum * sum).sum::<f64>().sqrt()
 }
 
 /// A bound on the multiply-adds that form all rows of C, or all columns.
@@ -215,7 +246,7 @@ fn exact_norms(x_t: &Csr, r: &Csr, y: &Csr, run: &Run<'_>) -> Result<Vec<f64>> {
             for (u, norm) in share {
                 docs.set(x_t.row(u).iter().map(|(i, a)| (i, f64::from(a))), r);
                 features.set(docs.entries(), y);
-                *norm = features.entries().map(|(_, sum)| sum * sum).sum::<f64>().sqrt();
+                *norm = norm_of(features);
             }
         });
     }

@@ -89,13 +89,35 @@ fn half_a_sweep_is_c_with_scaled_rows() {
 
 #[test]
 fn one_sweep_is_c_there_and_back_and_there() {
-    for (x_power, y_power) in [(1.0, Some(0.0)), (0.5, Some(0.0))] {
+    for (x_power, y_power) in [(1.0, None), (1.0, Some(0.0)), (0.5, Some(0.5))] {
         let params = Association { x_power, y_power, ..params(Depth::One) };
         close(&found(&params, data()), &expected(&params, &data()), 1e-6);
     }
-    // The norms of one sweep are sketched.
+}
+
+#[test]
+fn a_sketch_of_the_second_product_has_its_norms_within_its_error() {
+    let data = data();
     let params = Association { sketch: 4096, ..params(Depth::One) };
-    close(&found(&params, data()), &expected(&params, &data()), 0.06);
+    let (exact, _) = Norms::of(&data, &params, &Run::silent()).unwrap();
+    let run = Run::silent();
+    let mut computation = norms::NormComputation::new(&data, &params, &run);
+    let sketched = computation.sketched_second(&exact.x).unwrap();
+    for (norm, factor) in sketched.iter().zip(&exact.y) {
+        assert!((norm * f64::from(*factor) - 1.0).abs() < 0.06 || *norm == 0.0, "{norm} {factor}");
+    }
+}
+
+#[test]
+fn powers_are_at_most_two() {
+    for key in ["x_power", "y_power"] {
+        for value in ["2.5", "-1.0"] {
+            let mut params = crate::matchers::Params::named("association").unwrap();
+            params.set(key, value).unwrap();
+            let message = params.check().unwrap_err().to_string();
+            assert!(message.contains("a number from 0 to 2"), "{message}");
+        }
+    }
 }
 
 #[test]
@@ -103,7 +125,7 @@ fn a_sketch_has_the_norms_within_its_error() {
     let data = data();
     let params = Association { sketch: 2048, ..params(Depth::Half) };
     let run = Run::silent();
-    let mut norming = norms::Norming::new(&data, &params, &run);
+    let mut norming = norms::NormComputation::new(&data, &params, &run);
     let (sketched, exact) = (norming.sketched(Side::X).unwrap(), norming.exact(Side::X).unwrap());
     let off = sketched.iter().zip(&exact).map(|(s, e)| if *e > 0.0 { s / e - 1.0 } else { *s });
     let off: Vec<f64> = off.collect();

@@ -3,13 +3,15 @@
 
 use std::path::Path;
 
-use super::choice::{aspects, start_of};
+use super::choice::branches;
 use super::half::{HalfSweeps, Sums};
-use super::params::{Penalty, Rmls, Start};
+use super::params::{Penalty, Rmls};
+use super::placement::MemoryPlacement;
 use super::report::{INIT, Origin, RmlsReport, RmlsStep, START};
+use super::sample_size::{sample_rows, sampled};
 use crate::early_stopping::EarlyStopping;
 use crate::linalg::{
-    CENTRING_ERROR, Dense, Operator, Panels, Shape, Side, SvdParams, dot_f64, effective_rank,
+    CENTRING_ERROR, Dense, Operator, Panels, Side, SvdParams, dot_f64, effective_rank,
     nothing_there, randomised_svd_from, scale_columns,
 };
 use crate::matchers::pls::PlsReport;
@@ -20,12 +22,6 @@ use crate::{Error, Result, Run};
 /// Scores a pair of maps on validation data; higher is better.
 pub type Validate<'a> = dyn FnMut(&Panels, &Panels) -> Result<f64> + 'a;
 
-/// The largest and the smallest sample of rows for the effective rank and the change.
-const SAMPLE: usize = 4096;
-const LEAST_SAMPLE: usize = 256;
-/// Multiply-adds of dense products whose time is negligible.
-const FEW_MILLISECONDS: f64 = 2e8;
-
 fn name_of(side: Side) -> &'static str {
     match side {
         Side::X => "L_x",
@@ -33,26 +29,22 @@ fn name_of(side: Side) -> &'static str {
     }
 }
 
-/// Fits `params` to the matrix behind `operator`, with maps placed as `placement` says.
+/// Fits `params` to the matrix behind `operator`, with maps placed as `placement` says. `participation_ratio`
+/// is that of `choice.rs`, where it is needed.
 pub(super) fn fit(
     placement: MemoryPlacement,
     params: &Rmls,
     operator: Operator,
+    participation_ratio: Option<f64>,
     init: Option<Maps>,
     validate: Option<&mut Validate<'_>>,
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
-    let aspects = match params.start() {
-        Start::Auto => {
-            run.step("aspects of the clicks", 0, None)?;
-            Some(aspects(&operator, params.seed))
-        }
-        Start::Random | Start::Spectral => None,
-    };
-    let (branches, reason) = branches(params, aspects, init.is_some(), validate.is_some());
+    let (branches, reason) =
+        branches(params, participation_ratio, init.is_some(), validate.is_some());
     let report = RmlsReport {
         way: operator.product_form().to_string(),
-        aspects,
+        participation_ratio,
         reason,
         steps: Vec::new(),
         best: 0,
@@ -133,88 +125,6 @@ pub(super) fn fit(
     drop(x);
     let l_y = Map::of(&y, folder)?;
     Ok((Maps { l_x, l_y }, report))
-}
-
-/// The starts of a fit in their order, and the reason for the choice where there was one. The singular
-/// vectors come before the random start: they need the most memory while no other maps exist.
-fn branches(
-    params: &Rmls,
-    aspects: Option<f64>,
-    init: bool,
-    validated: bool,
-) -> (Vec<Origin>, String) {
-    match (params.start(), init) {
-        (Start::Random, false) => (vec![Origin::Random], String::new()),
-        (Start::Random, true) => (vec![Origin::Init], String::new()),
-        (Start::Spectral, _) => (vec![Origin::Spectral], String::new()),
-        (Start::Auto, _) if validated => {
-            let first = init.then_some(Origin::Init);
-            (first.into_iter().chain([Origin::Spectral, Origin::Random]).collect(), String::new())
-        }
-        (Start::Auto, _) => {
-            let (origin, reason) = start_of(aspects.unwrap_or(0.0), params.dim);
-            let from_earlier = init && origin == Origin::Random;
-            (vec![if from_earlier { Origin::Init } else { origin }], reason)
-        }
-    }
-}
-
-/// Whether the maps are in memory or on disk.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct MemoryPlacement {
-    /// Bytes for both maps.
-    pub maps: u64,
-    pub maps_on_disk: bool,
-    pub best_on_disk: bool,
-}
-
-impl MemoryPlacement {
-    /// Decides whether the maps fit into the `left` bytes, with the intermediate products. Maps that
-    /// a penalty makes sparse are checked while they are computed; maps without a penalty may be in
-    /// a file, since whole panels are read and written in order.
-    pub fn of(params: &Rmls, shape: Shape, validated: bool, left: u64) -> Result<MemoryPlacement> {
-        let fixed = super::bytes::scratch_bytes(shape);
-        let dense = super::bytes::dense_bytes(shape, params.dim);
-        let maps = left.saturating_sub(fixed);
-        let too_large = dense > maps;
-        if fixed > left || (too_large && params.penalty == Penalty::Bound) {
-            return Err(Error::Memory {
-                what: format!(
-                    "RMLS with {} dimensions needs {} MiB, but only {} MiB are free",
-                    params.dim,
-                    (fixed + dense) >> 20,
-                    left >> 20
-                ),
-                advice: "use fewer dimensions, `penalty = relative` (sparse rows take less), or allow more (`max_memory = SIZE`)".into(),
-            });
-        }
-        let copies = 1 + u64::from(validated);
-        Ok(MemoryPlacement {
-            maps,
-            maps_on_disk: too_large && params.penalty == Penalty::None,
-            best_on_disk: copies * dense > maps,
-        })
-    }
-}
-
-/// The number of rows whose Gram matrix and eigenvalues cost at most a twentieth of a sweep, or a few
-/// milliseconds; a dense multiply-add costs about an eighth of a sparse one.
-fn sample_rows(operator: &Operator, dim: usize) -> usize {
-    let sweep = 2.0 * operator.product_form().factors as f64 * dim as f64;
-    let budget = (sweep / 20.0 * 8.0).max(FEW_MILLISECONDS);
-    let cost = |m: f64| {
-        let small = m.min(dim as f64);
-        m * small * dim as f64 + 10.0 * small.powi(3)
-    };
-    let affordable = |m: &usize| cost(*m as f64) <= budget;
-    [SAMPLE, 2048, 1024, 768, 512, 384].into_iter().find(affordable).unwrap_or(LEAST_SAMPLE)
-}
-
-/// The size of the sample of rows; 0 if it is all of them.
-fn sampled(operator: &Operator, dim: usize) -> usize {
-    let rows = sample_rows(operator, dim);
-    let most = operator.d_x().max(operator.d_y());
-    if rows < most { rows } else { 0 }
 }
 
 /// Both maps in training.
@@ -429,10 +339,10 @@ impl Fit<'_, '_> {
         self.best.is_some_and(|(step, _)| step + 1 == self.report.steps.len())
     }
 
-    /// Copies the maps before they change, if they are the best so far by validation.
+    /// Copies the maps before they change, if they are the best so far by validation and there is no
+    /// copy of the best yet.
     fn keep_best(&mut self, pair: &Pair) -> Result<()> {
-        if self.validate.is_some() && self.is_best_current() {
-            self.kept = None;
+        if self.validate.is_some() && self.kept.is_none() && self.is_best_current() {
             let (x, y) = (pair.x.copy(self.best_folder)?, pair.y.copy(self.best_folder)?);
             self.kept = Some(Pair { x, y });
         }

@@ -18,14 +18,17 @@ mod choice;
 mod fit;
 mod half;
 mod params;
+mod placement;
 pub(super) mod plan;
 mod report;
 mod row;
+mod sample_size;
 #[cfg(test)]
 mod tests;
 
-use self::fit::{MemoryPlacement, Validate};
+use self::fit::Validate;
 pub use self::params::{Penalty, Rmls, Start};
+use self::placement::MemoryPlacement;
 pub use self::report::{Origin, RmlsReport, RmlsStep};
 use super::bilinear::Bilinear;
 use super::map::Maps;
@@ -50,6 +53,7 @@ impl Method for Rmls {
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
             .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
+        let n_words = counts.n_terms();
         let asked = self.by_words.among(&self.features);
         let (mut by_words, mut choices) = (asked == ByWords::Always, Vec::new());
         let (maps, mut report) = match scorer {
@@ -67,9 +71,9 @@ impl Method for Rmls {
                     choices.push(words > all);
                     Ok(all.max(words))
                 };
-                self.fit_from(data, init, run, Some(&mut validate))?
+                self.fit_words(data, n_words, init, run, Some(&mut validate))?
             }
-            None => self.fit_from(data, init, run, None)?,
+            None => self.fit_words(data, n_words, init, run, None)?,
         };
         if let Some(&choice) = choices.get(report.best) {
             (by_words, report.by_words) = (choice, choice && asked == ByWords::Auto);
@@ -133,7 +137,7 @@ impl Method for Rmls {
             DIM,
             ("start", "[\"auto\", \"random\", \"spectral\"]"),
             ("sweeps", "[1, 3, 10]"),
-            ("penalty", "[\"none\", \"none\", \"relative\", \"absolute\"]"),
+            ("penalty", "[\"none\", \"none\", \"relative\", \"absolute\", \"bound\"]"),
             ("rho_x", "{ min = 0.05, max = 0.6, when = { penalty = \"relative\" } }"),
             ("rho_y", "{ min = 0.05, max = 0.6, when = { penalty = \"relative\" } }"),
             // The papers' grids.
@@ -145,6 +149,8 @@ impl Method for Rmls {
                 "gamma",
                 "{ values = [0.001, 0.005, 0.1, 0.5, 1.0, 5.0, 10.0], when = { penalty = \"absolute\" } }",
             ),
+            ("lambda_x", "{ min = 1.0, max = 20.0, log = true, when = { penalty = \"bound\" } }"),
+            ("lambda_y", "{ min = 1.0, max = 20.0, log = true, when = { penalty = \"bound\" } }"),
             // Without a penalty the length of rows changes no ranking.
             ("theta_x", "{ min = 0.1, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
             ("theta_y", "{ min = 0.1, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
@@ -174,10 +180,29 @@ impl Rmls {
         run: &Run<'_>,
         validate: Option<&mut Validate<'_>>,
     ) -> Result<(Maps, RmlsReport)> {
+        self.fit_words(data, usize::MAX, init, run, validate)
+    }
+
+    /// The same for features of which the first `n_words` are words.
+    fn fit_words(
+        &self,
+        data: Weighted,
+        n_words: usize,
+        init: Option<Maps>,
+        run: &Run<'_>,
+        validate: Option<&mut Validate<'_>>,
+    ) -> Result<(Maps, RmlsReport)> {
         self.check()?;
+        let ratio = match self.start() {
+            Start::Auto => {
+                run.step("spectrum of the clicks", 0, None)?;
+                Some(choice::participation_ratio(&data, n_words, self.seed)?)
+            }
+            Start::Random | Start::Spectral => None,
+        };
         let operator = Operator::new(data.x, data.r, data.y, self.centring)?;
         let (shape, left) = (operator.shape(), run.memory_left());
         let placement = MemoryPlacement::of(self, shape, validate.is_some(), left)?;
-        fit::fit(placement, self, operator, init, validate, run)
+        fit::fit(placement, self, operator, ratio, init, validate, run)
     }
 }

@@ -75,6 +75,10 @@ impl Rmls {
             let seeking = ("singular vectors of the start during training", svd);
             phases.push(vec![fit.factors(), fit.between(), seeking]);
         }
+        if self.start() == Start::Auto {
+            let copy = ("a copy of them to choose the start", fit.factors().1);
+            phases.push(vec![fit.factors(), fit.between(), copy]);
+        }
         // An entry of a sparse row takes eight bytes, one of a dense row four.
         let rows = |d: u64| (d * fit.dim) as f64 * share.map_or(4.0, |share| 8.0 * share);
         let larger = rows(fit.d_x.max(fit.d_y)) as u64;

@@ -61,15 +61,26 @@ pub struct RmlsStep {
     pub validation: Option<f64>,
 }
 
+impl RmlsStep {
+    /// The step with its start, as in "random start, sweep 1, L_x".
+    pub fn name(&self) -> String {
+        match self.origin.filter(|_| self.step != START && self.step != INIT) {
+            Some(origin) => format!("{}, {}", origin.name(), self.step),
+            None if self.step == START => Origin::Spectral.name().into(),
+            None => self.step.clone(),
+        }
+    }
+}
+
 /// Report of a fit of RMLS by half-sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RmlsReport {
     /// Form of the products with C, with the counts that decided it.
     #[serde(default)]
     pub way: String,
-    /// The number of aspects of equal strength that C has, where a start was chosen.
+    /// The participation ratio of the singular values of the clicks, where starts were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub aspects: Option<f64>,
+    pub participation_ratio: Option<f64>,
     /// The reason for the start, where it was chosen without validation data.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -106,9 +117,6 @@ impl RmlsReport {
     pub fn remarks(&self) -> Vec<String> {
         let Some(kept) = self.steps.get(self.best) else { return Vec::new() };
         let mut remarks = Vec::new();
-        if let Some(aspects) = self.aspects {
-            remarks.push(format!("C has about {aspects:.0} aspects of equal strength"));
-        }
         let mut scores: Vec<(Option<Origin>, f64)> = self
             .branches()
             .into_iter()

@@ -80,7 +80,7 @@ fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
     for penalty in [Penalty::None, Penalty::Absolute, Penalty::Relative, Penalty::Bound] {
         let params = Rmls { sweeps: Some(1), ..params(penalty) };
         let (maps, report) = same_at_any_thread_count(|| {
-            fit::fit(IN_MEMORY, &params, operator(), None, None, &Run::silent()).unwrap()
+            fit::fit(IN_MEMORY, &params, operator(), None, None, None, &Run::silent()).unwrap()
         });
         let start = Panels::random(1700, 70, params.seed, params.theta_y as f32);
         let l_y = Naive::of_dense(&start.to_dense().unwrap());
@@ -120,9 +120,16 @@ fn sweeps_do_what_the_formula_says_and_alike_at_any_thread_count() {
 
 #[test]
 fn sparse_maps_come_out_sparse() {
-    let (maps, _) =
-        fit::fit(IN_MEMORY, &params(Penalty::Relative), operator(), None, None, &Run::silent())
-            .unwrap();
+    let (maps, _) = fit::fit(
+        IN_MEMORY,
+        &params(Penalty::Relative),
+        operator(),
+        None,
+        None,
+        None,
+        &Run::silent(),
+    )
+    .unwrap();
     assert!(matches!((maps.l_x, maps.l_y), (Map::Sparse(_), Map::Sparse(_))));
 }
 
@@ -139,7 +146,7 @@ fn where_the_maps_lie_does_not_change_a_bit() {
                 calls += 1;
                 Ok(if calls == 3 { 1.0 } else { 0.0 })
             };
-            fit::fit(placement, &params, operator(), None, Some(&mut validate), &run).unwrap()
+            fit::fit(placement, &params, operator(), None, None, Some(&mut validate), &run).unwrap()
         };
         let expected = fit(IN_MEMORY);
         assert_eq!(expected.1.best, 2);
@@ -156,8 +163,15 @@ fn where_the_maps_lie_does_not_change_a_bit() {
 #[test]
 fn maps_that_outgrow_their_room_end_the_fit_with_advice() {
     let placement = MemoryPlacement { maps: 40_000, ..IN_MEMORY };
-    let error =
-        fit::fit(placement, &params(Penalty::Relative), operator(), None, None, &Run::silent());
+    let error = fit::fit(
+        placement,
+        &params(Penalty::Relative),
+        operator(),
+        None,
+        None,
+        None,
+        &Run::silent(),
+    );
     let message = error.err().unwrap().to_string();
     assert!(message.contains("not enough memory: after "), "{message}");
     assert!(message.contains("raise the penalty"), "{message}");
@@ -204,8 +218,9 @@ fn a_fit_stopped_in_a_half_sweep_leaves_no_scratch_file() {
         calls += 1;
         Ok(0.5)
     };
-    let error =
-        fit::fit(placement, &params, operator(), None, Some(&mut validate), &run).err().unwrap();
+    let error = fit::fit(placement, &params, operator(), None, None, Some(&mut validate), &run)
+        .err()
+        .unwrap();
     assert!(matches!(error, Error::Cancelled), "{error}");
     assert_eq!((calls, asked.into_inner()), (2, 11));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "scratch files are left");
@@ -230,7 +245,7 @@ fn the_objective_of_a_spectral_start_counts_an_absolute_penalty() {
     };
     let run = Run::silent();
     let (_, report) =
-        fit::fit(IN_MEMORY, &params, operator(), None, Some(&mut validate), &run).unwrap();
+        fit::fit(IN_MEMORY, &params, operator(), None, None, Some(&mut validate), &run).unwrap();
     assert_eq!(report.steps.len(), 3);
     for (step, [l_x, l_y]) in report.steps.iter().zip(&seen) {
         let omega = c.times(l_y);
@@ -248,7 +263,7 @@ fn going_on_from_a_sparse_model_does_as_from_the_same_numbers_in_full() {
     let absolute = Rmls { beta: 1.5, gamma: 3.0, ..params(Penalty::Absolute) };
     for params in [params(Penalty::Relative), absolute] {
         let fit = |init: Option<Maps>| {
-            fit::fit(IN_MEMORY, &params, operator(), init, None, &Run::silent()).unwrap()
+            fit::fit(IN_MEMORY, &params, operator(), None, init, None, &Run::silent()).unwrap()
         };
         let (maps, _) = fit(None);
         assert!(matches!((&maps.l_x, &maps.l_y), (Map::Sparse(_), Map::Sparse(_))));
@@ -272,7 +287,7 @@ fn fit_with_best(
         steps += 1;
         Ok(if steps - 1 == best { 1.0 } else { 0.5 / steps as f64 })
     };
-    fit::fit(placement, &params, operator(), init, Some(&mut validate), run).unwrap()
+    fit::fit(placement, &params, operator(), None, init, Some(&mut validate), run).unwrap()
 }
 
 #[test]
@@ -296,7 +311,7 @@ fn the_better_of_both_starts_is_the_result_with_the_bits_of_that_start_alone() {
             let steps: Vec<_> = report.branches().into_iter().map(|(_, steps)| steps).collect();
             assert_eq!(steps, [0..3, 3..5]);
             let chosen = if best < 3 { "spectral start 1.0000" } else { "random start 1.0000" };
-            let told = report.remarks().remove(1);
+            let told = report.remarks().remove(0);
             assert!(told.starts_with(&format!("start chosen on validation: {chosen}")), "{told}");
         }
     }
@@ -330,7 +345,8 @@ fn an_absolute_penalty_takes_the_random_start_in_whose_units_it_is() {
     let fit = |start: Start| {
         let params = Rmls { start, ..params(Penalty::Absolute) };
         let mut validate = |_: &Panels, _: &Panels| Ok(0.5);
-        fit::fit(IN_MEMORY, &params, operator(), None, Some(&mut validate), &Run::silent()).unwrap()
+        fit::fit(IN_MEMORY, &params, operator(), None, None, Some(&mut validate), &Run::silent())
+            .unwrap()
     };
     assert_eq!(fit(Start::Auto), fit(Start::Random));
 }
@@ -340,7 +356,7 @@ fn sweeps_end_when_they_change_nothing() {
     let fit = |min_change: f64| {
         let params =
             Rmls { dim: 1, min_change, sweeps: Some(500), patience: 0, ..params(Penalty::None) };
-        fit::fit(IN_MEMORY, &params, operator(), None, None, &Run::silent()).unwrap().1
+        fit::fit(IN_MEMORY, &params, operator(), None, None, None, &Run::silent()).unwrap().1
     };
     let report = fit(1e-4);
     let last = |at: usize| report.steps[report.steps.len() - at].change;
@@ -351,22 +367,27 @@ fn sweeps_end_when_they_change_nothing() {
 
 #[test]
 fn without_validation_the_spectrum_decides() {
-    let diagonal = |n: usize, few: usize| {
-        // `few` strong directions and a faint one for each of the rest.
-        let one = |i: u32| (i, i, if (i as usize) < few { 100.0 } else { 1.0 });
-        let r = Csr::from_triplets(n, n, (0..n as u32).map(one).collect()).unwrap();
-        let identity = crate::oracle::identity(n);
-        Operator::new(identity.clone(), r, identity, Centring::None).unwrap()
+    // Queries and documents of one word each, with clicks within a subject of 50 words, and a feature of
+    // clicks that all queries have, which does not count.
+    let data = |subjects: u32| {
+        let n = 50 * subjects;
+        let words = |more: u32| {
+            let rows =
+                (0..n).flat_map(|i| [(i, i, 1.0), (i, n, 30.0)].into_iter().take(more as usize));
+            Csr::from_triplets(n as usize, n as usize + 1, rows.collect()).unwrap()
+        };
+        let clicks =
+            (0..n).flat_map(|i| (0..50).map(move |j| (i, i / 50 * 50 + j, 1.0 + (i % 7) as f32)));
+        let r = Csr::from_triplets(n as usize, n as usize, clicks.collect()).unwrap();
+        (Weighted { x: words(2), r, y: words(1) }, n as usize)
     };
-    let params = Rmls { start: Start::Auto, dim: 20, sweeps: None, ..params(Penalty::None) };
-    for (operator, origin, aspects) in
-        [(diagonal(400, 0), Origin::Random, 400.0), (diagonal(400, 5), Origin::Spectral, 5.0)]
-    {
-        let (_, report) =
-            fit::fit(IN_MEMORY, &params, operator, None, None, &Run::silent()).unwrap();
+    let params = Rmls { dim: 20, ..Rmls::default() };
+    for (subjects, origin) in [(4, Origin::Spectral), (40, Origin::Random)] {
+        let (data, n_words) = data(subjects);
+        let (_, report) = params.fit_words(data, n_words, None, &Run::silent(), None).unwrap();
         assert!(report.steps.iter().all(|step| step.origin == Some(origin)), "{}", report.reason);
-        let found = report.aspects.unwrap();
-        assert!((found / aspects - 1.0).abs() < 0.5, "{found}");
-        assert_eq!(report.remarks()[1], report.reason);
+        let found = report.participation_ratio.unwrap();
+        assert!((found / f64::from(subjects) - 1.0).abs() < 0.5, "{found}");
+        assert_eq!(report.remarks()[0], report.reason);
     }
 }

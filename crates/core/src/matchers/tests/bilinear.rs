@@ -110,6 +110,7 @@ fn every_half_sweep_of_rmls_raises_the_objective() {
             gamma: threshold,
             lambda_x,
             lambda_y,
+            min_change: 0.0,
             ..Rmls::default()
         };
         let (maps, report) = rmls.fit(two_groups(), &Run::silent(), None).unwrap();

@@ -1,15 +1,20 @@
 //! An index above `exact_below`: the text index, inverted lists of embeddings and inverted indexes of
 //! sparse vectors find the candidates.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
+use liken::features::{Counts, QueryTerms};
+use liken::matchers::{Model, SparseVectors};
 use liken::random::Random;
+use liken::sparse::Csr;
 
+use super::postings::Postings;
 use super::served::Retrieval;
 use super::*;
 
-/// More documents than lists are passed over for.
-const DOCUMENTS: usize = 6000;
+/// Half of them, of which a third is deleted, are still more than an inverted index is passed over for.
+const DOCUMENTS: usize = 14_000;
 const TOPICS: usize = 40;
 const WORDS: usize = 12;
 /// Methods with an inverted index of their own.
@@ -111,4 +116,31 @@ fn many_documents_are_found_as_if_all_were_scored() {
     // New documents stand among the others.
     let fresh = lists.search(&ask("waaax waabx waacx waadx", &["bm25"])).unwrap();
     assert!(fresh.hits.iter().all(|hit| hit.id.starts_with('n')), "{:?}", ids(&fresh));
+}
+
+/// Sparse vectors that say nothing of the scores.
+struct Unrelated;
+
+impl SparseVectors for Unrelated {
+    fn lists(&self, counts: &Counts) -> liken::Result<Cow<'_, Csr>> {
+        Ok(Cow::Owned(Csr::empty(1, counts.n_docs())))
+    }
+
+    fn weights(&self, _: &Counts, _: &QueryTerms) -> (Vec<u32>, Vec<f32>) {
+        (vec![0], vec![1.0])
+    }
+}
+
+#[test]
+fn an_inverted_index_that_misses_the_best_documents_is_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    many(folder.path());
+    let model = Model::open(&folder.path().join("association")).unwrap();
+    let run = Run::silent();
+    let described = Postings::measure(folder.path(), &model, &Unrelated, &run).unwrap();
+    assert!(
+        described.contains("all documents are scored: the inverted index finds 0.0"),
+        "{described}"
+    );
+    assert!(Postings::open(folder.path(), &model, &Unrelated).unwrap().is_none());
 }

@@ -1,6 +1,8 @@
 //! The history of a fit: plots and sentences made from its report.
 
-use liken::matchers::{FitReport, PlsReport, RmlsReport, StepsReport};
+use std::ops::Range;
+
+use liken::matchers::{FitReport, Origin, PlsReport, RmlsReport, RmlsStep, StepsReport};
 use liken_pages::{Axis, Mark, Panel, Point, Series};
 
 use crate::pages::charts::svgs;
@@ -65,7 +67,7 @@ impl FitHistory {
         let figure = |(f, name): (usize, &String)| {
             let values: Vec<f64> =
                 report.steps.iter().map(|step| step.get(f).copied().unwrap_or(f64::NAN)).collect();
-            curve(name, &report.step, &[("", &values)], report.kept)
+            curve(name, &report.step, &[(String::new(), values)], report.kept.map(|at| (0, at)))
         };
         let panels: Vec<Panel> = report.figures.iter().enumerate().map(figure).collect();
         if report.steps.len() > 1 && !panels.is_empty() {
@@ -130,31 +132,48 @@ impl FitHistory {
             self.spectrum("singular values of the start", spectral);
         }
         self.way(&report.way);
-        let of = |value: &dyn Fn(&liken::matchers::RmlsStep) -> f64| -> Vec<f64> {
-            report.steps.iter().map(value).collect()
+        self.facts.extend(report.remarks().into_iter().map(|remark| capital(&remark) + "."));
+        let branches = report.branches();
+        // A line for every start, each from its own first step.
+        let lines = |map: &str, value: &dyn Fn(&RmlsStep) -> f64| -> Vec<(String, Vec<f64>)> {
+            let line = |(origin, steps): &(Option<Origin>, Range<usize>)| {
+                let origin = origin.filter(|_| branches.len() > 1).map(Origin::name);
+                let name: Vec<&str> =
+                    origin.into_iter().chain([map]).filter(|part| !part.is_empty()).collect();
+                (name.join(", "), report.steps[steps.clone()].iter().map(value).collect())
+            };
+            branches.iter().map(line).collect()
         };
-        let validation = of(&|step| step.validation.unwrap_or(f64::NAN));
-        let kept = Some(report.best);
+        let place = |at: usize| {
+            let line = branches.iter().position(|(_, steps)| steps.contains(&at))?;
+            Some((line, at - branches[line].1.start))
+        };
+        let kept = place(report.best);
         let step = "half-sweep";
-        let mut panels = vec![curve("Objective", step, &[("", &of(&|s| s.objective))], kept)];
-        if validation.iter().any(|value| value.is_finite()) {
-            panels.push(curve("Validation score", step, &[("", &validation)], kept));
+        let mut panels = vec![curve("Objective", step, &lines("", &|s| s.objective), kept)];
+        if report.steps.iter().any(|step| step.validation.is_some()) {
+            let validation = lines("", &|s| s.validation.unwrap_or(f64::NAN));
+            panels.push(curve("Validation score", step, &validation, kept));
         }
-        let kept_name = report.steps.get(report.best).map_or("", |step| step.step.as_str());
+        let name = |at: usize| report.steps.get(at).map_or_else(String::new, RmlsStep::name);
         let about = format!("Objective and validation score of {} half-sweeps", report.steps.len());
-        let caption =
-            format!("The training curve. The star marks the selected model: {kept_name}.");
+        let caption = format!(
+            "The training curve. The star marks the selected model: {}.",
+            name(report.best)
+        );
         self.plot(panels, about, caption);
-        let (x, y) = (of(&|s| s.density_x), of(&|s| s.density_y));
-        let density = curve("Density", step, &[("L_x, queries", &x), ("L_y, documents", &y)], None);
-        let (x, y) = (of(&|s| s.effective_rank_x), of(&|s| s.effective_rank_y));
-        let title = "Effective rank";
-        let mut rank = curve(title, step, &[("L_x, queries", &x), ("L_y, documents", &y)], None);
-        if let Some(at) = report.collapsed {
-            let mut star = Series::scatter("collapse", 4, Mark::Diamond);
-            let value =
-                x.get(at).copied().unwrap_or(f64::NAN).min(y.get(at).copied().unwrap_or(f64::NAN));
-            star.points = vec![Point::new(at as f64, value).about("the collapse begins here")];
+        let of_both = |x: &dyn Fn(&RmlsStep) -> f64, y: &dyn Fn(&RmlsStep) -> f64| {
+            [lines("L_x, queries", x), lines("L_y, documents", y)].concat()
+        };
+        let density = of_both(&|s| s.density_x, &|s| s.density_y);
+        let density = curve("Density", step, &density, None);
+        let ranks = of_both(&|s| s.effective_rank_x, &|s| s.effective_rank_y);
+        let mut rank = curve("Effective rank", step, &ranks, None);
+        if let Some((at, (_, x))) = report.collapsed.and_then(|at| Some((at, place(at)?))) {
+            let mut star = Series::scatter("collapse", ranks.len(), Mark::Diamond);
+            let collapsed = &report.steps[at];
+            let value = collapsed.effective_rank_x.min(collapsed.effective_rank_y);
+            star.points = vec![Point::new(x as f64, value).about("the collapse begins here")];
             rank.series.push(star);
         }
         let last = report.steps.last();
@@ -165,9 +184,9 @@ impl FitHistory {
             fixed(last.map_or(0.0, |s| s.effective_rank_x), 1),
             fixed(last.map_or(0.0, |s| s.effective_rank_y), 1),
         );
-        let collapsed = match report.collapsed.and_then(|at| report.steps.get(at)) {
-            Some(step) => format!(" It collapses at {}.", step.step),
-            None => " It does not collapse.".into(),
+        let collapsed = match report.collapsed {
+            Some(at) => format!(" The rows collapse at {}.", name(at)),
+            None => " The rows do not collapse.".into(),
         };
         self.plot(
             vec![density, rank],
@@ -177,17 +196,22 @@ impl FitHistory {
     }
 }
 
-/// Lines over the steps of a fit, from 0; the step `kept` has a star on the first line.
-fn curve(title: &str, step: &str, lines: &[(&str, &[f64])], kept: Option<usize>) -> Panel {
+/// Named lines over the steps of a fit, from 0; the step `kept` of a line has a star.
+fn curve(
+    title: &str,
+    step: &str,
+    lines: &[(String, Vec<f64>)],
+    kept: Option<(usize, usize)>,
+) -> Panel {
     let mut series: Vec<Series> = Vec::new();
-    for (at, &(name, values)) in lines.iter().enumerate() {
+    for (at, (name, values)) in lines.iter().enumerate() {
         let points = values.iter().enumerate().map(|(i, &value)| Point::new(i as f64, value));
         let points = points.filter(|point| point.y.is_finite()).collect();
         series.push(Series { points, ..Series::line(name, at) });
     }
-    let star = kept.and_then(|at| Some((at, *lines.first()?.1.get(at)?)));
+    let star = kept.and_then(|(line, at)| Some((at, *lines.get(line)?.1.get(at)?)));
     if let Some((at, value)) = star.filter(|(_, value)| value.is_finite()) {
-        let mut kept = Series::scatter("", 1, Mark::Star);
+        let mut kept = Series::scatter("", lines.len(), Mark::Star);
         kept.points = vec![Point::new(at as f64, value).about(format!("selected: {value}"))];
         series.push(kept);
     }
@@ -230,7 +254,7 @@ mod tests {
         let (density, caption) = (history.plots[1].0.join(""), &history.plots[1].1);
         assert!(density.contains("Density") && density.contains("Effective rank"), "{density}");
         assert!(density.contains("collapse"), "{density}");
-        assert!(caption.contains("collapses at sweep 1, L_y"), "{caption}");
+        assert!(caption.contains("The rows collapse at sweep 1, L_y"), "{caption}");
         assert!(history.warnings.iter().any(|warning| warning.contains("collapses")));
         for svg in history.plots.iter().flat_map(|(svgs, _)| svgs) {
             assert!(!svg.contains("NaN") && svg.contains("<title>"), "{svg}");
