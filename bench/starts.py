@@ -58,6 +58,8 @@ TESTED = {
 }
 # Logs on which the limit is compared with a spectral start and mixed with it, all with the earlier weights of clicks.
 LIMITS = {"week02-limit": (LOGS["week02"][0], 300), "demo-limit": LOGS["demo"], "nfcorpus-limit": LOGS["nfcorpus"]}
+# Logs on which half the dimensions come from each start.
+HALVES = {f"{name}-halves": LOGS[name] for name in ("demo", "zzquerylog", "nfcorpus", "week02", "half002")}
 OTHERS = ["bm25", "bltm", "walk+bm25", "lsi_qd+bm25"]
 LOG_CLICKS = {"weighting": "sum", "response": "log", "features": {"query_clicks": 0.3}}
 SETTINGS = {
@@ -141,25 +143,36 @@ def limits(name, data, dim):
     print(f"| {name}, {dim} | {shown} |", flush=True)
 
 
+def halves(name, data, dim):
+    """Half the dimensions from each start, mixed with weights by validation, beside all of them from one."""
+    models = {
+        f"{start}-{n}": {"method": "rmls", "dim": n, "start": start}
+        for start in ("random", "spectral") for n in (dim, dim // 2)
+    }
+    both = f"random-{dim // 2}+spectral-{dim // 2}"
+    rows, _ = replay(name, data, models, ["bm25", *models, both], "bm25")
+    shown = " | ".join(f"{rows[row]['cells'][1]['mean']:.4f}" for row in (f"random-{dim}", f"spectral-{dim}", both))
+    print(f"| {name}, {dim} | {shown} |", flush=True)
+
+
+# The header of each table, its logs, and what writes a row.
+TABLES = [
+    ("nDCG@5 / @10 on test, means of three seeds\n| log, dimensions | bm25 | default | published | spectral, log clicks | association "
+     "| default / better | chosen | participation ratio |", LOGS, starts),
+    ("| log, dimensions, nDCG@5 | rmls | other | difference | p, t-test after Holm |", TESTED, tests),
+    ("| log, dimensions, nDCG@10 | half | one | spectral | spectral+half | half+bm25 | spectral+half+bm25 |", LIMITS, limits),
+    ("| log, dimensions, nDCG@10 | random | spectral | half of each, mixed |", HALVES, halves),
+]
+
+
 def main():
     WORK.mkdir(parents=True, exist_ok=True)
-    asked = sys.argv[1:] or [*LOGS, *TESTED, *LIMITS]
-    print("nDCG@5 / @10 on test, means of three seeds")
-    print("| log, dimensions | bm25 | default | published | spectral, log clicks | association | default / better | chosen | participation ratio |")
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
-    for name in asked:
-        if name in LOGS:
-            starts(name, *LOGS[name])
-    print("\n| log, dimensions, nDCG@5 | rmls | other | difference | p, t-test after Holm |")
-    print("|---|---|---|---|---|", flush=True)
-    for name in asked:
-        if name in TESTED:
-            tests(name, *TESTED[name])
-    print("\n| log, dimensions, nDCG@10 | half | one | spectral | spectral+half | half+bm25 | spectral+half+bm25 |")
-    print("|---|---|---|---|---|---|---|", flush=True)
-    for name in asked:
-        if name in LIMITS:
-            limits(name, *LIMITS[name])
+    for header, logs, row in TABLES:
+        asked = [name for name in sys.argv[1:] or logs if name in logs]
+        if asked:
+            print(f"{header}\n{'|---' * (header.splitlines()[-1].count('|') - 1)}|", flush=True)
+        for name in asked:
+            row(name, *logs[name])
 
 
 if __name__ == "__main__":

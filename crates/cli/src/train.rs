@@ -95,7 +95,9 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         let init = args.init.as_deref().map(Model::open).transpose()?;
         let scratch = folder.path("");
         let run = &args.fit.within(run).with_scratch(&scratch);
-        let before = |counts: &Counts, judged: u64| announce(counts, &params, judged, run, console);
+        let before = |counts: &Counts, judged: u64| {
+            announce(counts, &params, judged, init.as_ref(), run, console)
+        };
         let trained = training::train_from(
             &dataset,
             &settings.preparation,

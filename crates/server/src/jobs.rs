@@ -235,7 +235,7 @@ mod tests {
         }
         let refused = start(AT_ONCE + WAITING).err();
         assert_eq!(refused.as_ref().map(|problem| problem.status), Some(503), "{refused:?}");
-        // Those under way are found all the same, and once they are done there is room again.
+        // Those under way are found all the same, and once they are done there are free slots again.
         assert!(matches!(start(0), Ok(JobStatus::Running(_))));
         drop(go);
         for n in 0..AT_ONCE + WAITING {

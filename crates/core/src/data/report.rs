@@ -41,7 +41,7 @@ pub struct TableReport {
     pub rows: u64,
     /// Rows used for the dataset.
     pub kept: u64,
-    /// The others.
+    /// Rows that were dropped, by reason.
     pub dropped: Vec<Dropped>,
 }
 

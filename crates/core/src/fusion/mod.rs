@@ -41,7 +41,7 @@ use crate::{Error, Result};
 /// Parameters of the fusion of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFusion {
-    /// The formula.
+    /// The formula of the fused score.
     pub method: FusionMethod,
     /// The normalisation of scores; reciprocal rank fusion does not use scores.
     pub normalise: Normalise,

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::lexical::lengths;
 use super::method::{Fitting, Matcher, Method, SavedState};
 use super::pairs::{clicked_pairs, collection, known_words, text_of};
-use super::space::{DIM, RESPONSE, Varied};
+use super::space::{RESPONSE, TOPICS, Varied};
 use super::{Contribution, FitReport, StepsReport, TopicsView};
 use crate::features::{Counts, QueryTerms, Response};
 use crate::file::{Tensors, TensorsWriter};
@@ -174,7 +174,7 @@ impl Method for Bltm {
     fn search_space(&self) -> Vec<Varied> {
         vec![
             RESPONSE,
-            DIM,
+            TOPICS,
             ("iterations", "{ min = 5, max = 50, log = true, int = true }"),
             ("alpha", "{ min = 0.001, max = 1.0, log = true }"),
             ("beta", "{ min = 0.001, max = 1.0, log = true }"),

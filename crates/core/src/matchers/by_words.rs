@@ -5,20 +5,24 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::features::Features;
+use crate::features::{Counts, Features};
 use crate::{Error, Result};
 
 /// The tensor of a model whose documents are scored by their words alone.
 pub(super) const BY_WORDS: &str = "by_words";
 
-/// The remark where validation chose so.
+/// The remark of a report where validation chose words alone.
 pub(super) const BY_WORDS_REMARK: &str = "documents are scored by their words alone, which is better on validation than with the queries they were clicked for";
+
+/// The remark where the split chose words alone, since there is no validation data.
+pub(super) const HELD_OUT_REMARK: &str = "documents are scored by their words alone, since the documents to be found are held out and have no clicks";
 
 /// Whether documents with features of both words and clicks are scored by their words alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ByWords {
-    /// Chosen on validation; by all features without validation data.
+    /// Chosen on validation. Without validation data by all features, unless documents are held out from
+    /// training.
     #[default]
     Auto,
     /// By all features, as published.
@@ -28,9 +32,18 @@ pub enum ByWords {
 }
 
 impl ByWords {
-    /// What is left to choose for documents with these features.
+    /// The effective setting: `Never` unless documents have features of both words and clicks.
     pub(super) fn among(self, features: &Features) -> ByWords {
         if features.has_both_of_docs() { self } else { ByWords::Never }
+    }
+
+    /// What is chosen without validation data.
+    pub(super) fn unvalidated(self, counts: &Counts) -> ByWords {
+        match self {
+            ByWords::Auto if counts.held_out_documents.is_empty() => ByWords::Never,
+            ByWords::Auto => ByWords::Always,
+            set => set,
+        }
     }
 
     /// Refuses to score documents by words that have no weight.

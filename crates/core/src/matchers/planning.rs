@@ -1,22 +1,26 @@
 //! Plans of fits before they start: [`crate::plan`] for methods and counts. Each method plans itself
 //! ([`Method::plan`](super::Method::plan)).
 
-use super::Params;
+use super::{Model, Params};
 use crate::features::{Counts, Features};
 use crate::plan::{Fit, FitShape, Plan, Rates};
 
 /// The plans of fits of `params` to `counts` one after the other, as in a mix or a comparison, with
 /// the fitted models still in memory. `validation_scores` as in [`FitShape::validation_scores`]. Methods that learn nothing
-/// have no plan, but the memory of their models counts.
+/// have no plan, but the memory of their models counts. `init` is the model of a warm start.
 pub fn plan_all(
     counts: &Counts,
     params: &[&Params],
     validation_scores: u64,
+    init: Option<&Model>,
     rates: Option<&Rates>,
     limit: u64,
 ) -> Vec<Plan> {
-    let shapes: Vec<FitShape> =
-        params.iter().map(|params| FitShape::of(counts, params, validation_scores)).collect();
+    let warm_start = init.is_some();
+    let shapes: Vec<FitShape> = params
+        .iter()
+        .map(|params| FitShape { warm_start, ..FitShape::of(counts, params, validation_scores) })
+        .collect();
     let plans = plan_parts(shapes.into_iter().zip(params.iter().copied()), rates, limit);
     let learns = plans.into_iter().zip(params).filter(|(_, params)| params.learns());
     learns.map(|(plan, _)| plan).collect()
@@ -33,8 +37,7 @@ pub fn plan_parts<'a>(
     for (shape, params) in parts {
         let mut plan = shape.plan(params, rates, limit.saturating_sub(held));
         if held > 0 {
-            plan.lines.push(("models fitted before it".to_owned(), held));
-            plan.total = plan.total.saturating_add(held);
+            plan = plan.with_line(("models fitted before it", held));
         }
         held = held.saturating_add(plan.held);
         plans.push(plan);
@@ -64,6 +67,7 @@ impl FitShape {
             dim: params.dim().unwrap_or(1) as u64,
             classes: counts.classes.as_ref().map_or(0, |classes| classes.names.len() as u64),
             validation_scores,
+            warm_start: false,
         }
     }
 
@@ -71,6 +75,12 @@ impl FitShape {
     /// scratch files if that is too little.
     pub fn plan(&self, params: &Params, rates: Option<&Rates>, limit: u64) -> Plan {
         let advice = params.savings().join(", ") + ", or allow more (`max_memory = SIZE`)";
-        params.plan(Fit::new(params.name(), self, rates, limit, advice))
+        let fit = Fit::new(params.name(), self, rates, limit, advice);
+        if !self.warm_start {
+            return params.plan(fit);
+        }
+        let earlier = fit.earlier_model();
+        let limit = limit.saturating_sub(earlier.1);
+        params.plan(Fit { limit, ..fit }).with_line(earlier)
     }
 }

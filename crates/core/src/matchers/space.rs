@@ -11,5 +11,8 @@ pub(super) const WEIGHTING: Varied = ("weighting", "[\"sum\", \"mean\"]");
 pub(super) const RESPONSE: Varied = ("response", "[\"log\", \"raw\", \"binary\"]");
 pub(super) const DIM: Varied = ("dim", "{ min = 30, max = 1000, log = true, int = true }");
 
+/// The number of topics.
+pub(super) const TOPICS: Varied = ("dim", "{ min = 20, max = 500, log = true, int = true }");
+
 /// The entries that most methods with such keys have.
 pub const USUAL_SPACE: [Varied; 5] = [QUERY_CLICKS, DOC_CLICKS, WEIGHTING, RESPONSE, DIM];

@@ -48,7 +48,7 @@ use crate::{Error, Result};
 pub struct SvdFeature {
     /// Latent dimensions.
     pub dim: usize,
-    /// The loss.
+    /// The loss that the steps reduce.
     pub loss: Loss,
     /// The response to a number of clicks: the target of `squared`, the weight of a pair in the other losses.
     pub response: Response,

@@ -168,6 +168,11 @@ impl<'a> Fit<'a> {
         }
     }
 
+    /// The model of a warm start, which is like the one to be fitted.
+    pub(crate) fn earlier_model(&self) -> (&'static str, u64) {
+        ("the earlier model", self.counts() + self.maps())
+    }
+
     /// The three factors of C and their transposes.
     pub(crate) fn factors(&self) -> (&'static str, u64) {
         let bytes = csr(self.nnz_x, self.n_queries)

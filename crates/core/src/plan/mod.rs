@@ -49,6 +49,9 @@ pub struct FitShape {
     /// Scores per validation: queries × candidates.
     #[serde(rename = "judged")]
     pub validation_scores: u64,
+    /// Whether the fit starts from an earlier model, which stays in memory.
+    #[serde(default)]
+    pub warm_start: bool,
 }
 
 /// The memory, disk and time of one fit.
@@ -115,6 +118,7 @@ impl FitShape {
             dim: self.dim.clamp(1, MOST),
             classes: rows(self.classes),
             validation_scores: nnz(self.validation_scores),
+            warm_start: self.warm_start,
         }
     }
 
@@ -137,6 +141,13 @@ impl FitShape {
 }
 
 impl Plan {
+    /// The plan with another line of memory.
+    pub(crate) fn with_line(mut self, (what, bytes): (&str, u64)) -> Plan {
+        self.lines.push((what.to_owned(), bytes));
+        self.total = self.total.saturating_add(bytes);
+        self
+    }
+
     /// The total time, if known.
     pub fn total_seconds(&self) -> Option<f64> {
         self.seconds.as_ref().map(|lines| lines.iter().map(|(_, seconds)| seconds).sum())

@@ -69,7 +69,7 @@ pub struct Sweep {
     pub loss: f64,
     /// The share of non-zero values in the topics.
     pub filled: f64,
-    /// Its time.
+    /// The time of the sweep, in seconds.
     pub seconds: f64,
 }
 

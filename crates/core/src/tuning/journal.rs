@@ -32,7 +32,7 @@ pub struct JournalHeader {
     pub space: Value,
     /// The fixed parameters, and the defaults of the others.
     pub base: Value,
-    /// The seed.
+    /// The seed of the drawn settings.
     pub seed: u64,
 }
 

@@ -8,7 +8,7 @@
 //! rho_x = { values = [0.1, 0.3], when = { penalty = "relative" } }
 //! ```
 //! A key with `when` varies only where another key of the space has that value; elsewhere it has the default
-//! of its method.
+//! of its method. The other key is named as in a file of its own, or without the prefix that both share.
 //!
 //! Keys are kept in the order in which it is cheapest to vary them: those that change the counts
 //! come first and change least often, then those that change the features, then those of fits, then
@@ -53,6 +53,8 @@ pub struct Space {
 #[derive(Debug, Clone, PartialEq)]
 struct Condition {
     key: String,
+    /// The tables that the key is in, with a dot after each.
+    prefix: String,
     on: String,
     value: Value,
 }
@@ -92,7 +94,21 @@ impl Space {
 
     /// The space in the order of its stages, if `base` takes all of it.
     fn checked(mut self, base: &Setting) -> Result<Space> {
-        for Condition { key, on, value } in &self.conditions {
+        for condition in &mut self.conditions {
+            // The full name, if it is not one with the prefix of the key.
+            let known = |name: &str| self.keys.iter().any(|(key, _)| key == name);
+            if let Some(on) = condition.on.strip_prefix(&condition.prefix)
+                && !known(&condition.on)
+                && known(on)
+            {
+                condition.on = on.to_owned();
+            }
+        }
+        for Condition { key, on, value, .. } in &self.conditions {
+            if key == on {
+                let problem = format!("{key}: when: expected another key than {key} itself");
+                return Err(Error::Setting { problem });
+            }
             let values = self.keys.iter().find(|(known, _)| known == on).map(|(_, values)| values);
             let has = |list: &[Value]| list.iter().any(|listed| same(listed, value));
             if !matches!(values, Some(Values::List(list)) if has(list)) {
@@ -225,7 +241,14 @@ impl Space {
                     self.add_conditions(&key, prefix, inner.remove("when"))?;
                     match inner.remove("values") {
                         Some(Value::Array(list)) if inner.is_empty() => Values::List(list),
-                        _ => range(&key, &inner)?,
+                        Some(_) => {
+                            return Err(Error::Setting {
+                                problem: format!(
+                                    "{key} = {value}: expected either values = [ … ] or a range, min and max"
+                                ),
+                            });
+                        }
+                        None => range(&key, &inner)?,
                     }
                 }
                 Value::Object(inner) => {
@@ -243,12 +266,13 @@ impl Space {
         match when {
             None => Ok(()),
             Some(Value::Object(table)) if !table.is_empty() => {
-                let condition = |(on, value): (&String, &Value)| Condition {
+                let condition = |(on, value): (String, Value)| Condition {
                     key: key.to_owned(),
+                    prefix: prefix.to_owned(),
                     on: format!("{prefix}{on}"),
-                    value: value.clone(),
+                    value,
                 };
-                self.conditions.extend(table.iter().map(condition));
+                self.conditions.extend(flat(&table).into_iter().map(condition));
                 Ok(())
             }
             Some(other) => Err(Error::Setting {
@@ -263,6 +287,21 @@ impl Space {
     pub fn is_log(&self, key: &str) -> bool {
         self.keys.iter().any(|(k, v)| k == key && matches!(v, Values::Range { log: true, .. }))
     }
+}
+
+/// The entries of a table and of the tables in it, with dotted keys.
+fn flat(table: &Map<String, Value>) -> Vec<(String, Value)> {
+    let mut entries = Vec::new();
+    for (name, value) in table {
+        match value {
+            Value::Object(inner) => {
+                let dotted = |(key, value): (String, Value)| (format!("{name}.{key}"), value);
+                entries.extend(flat(inner).into_iter().map(dotted));
+            }
+            value => entries.push((name.clone(), value.clone())),
+        }
+    }
+    entries
 }
 
 impl Values {

@@ -7,34 +7,57 @@ use std::path::Path;
 
 use liken::Run;
 use liken::file::NewFile;
-use liken::index::{IndexParams, MEASURED, PostingIndex, PostingReport};
+use liken::index::{DocSet, IndexParams, MEASURED, PostingIndex, PostingReport};
 use liken::matchers::{Model, SparseVectors};
 use liken::sparse::Row;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
 /// The file of the measurement, in the folder of embeddings.
-const FILE: &str = "postings.json";
+const POSTINGS_FILE: &str = "postings.json";
 /// Candidates of a search with which recall is measured: the default `candidate_depth`.
 const DEPTH: usize = 200;
 /// The best documents that recall is measured by.
 const BEST: usize = 100;
 
-/// Documents that are scored for each one that is wanted. Four need a tenth of the postings that one needs
-/// for the same recall.
-const RESCORED: usize = 4;
+/// Documents that are scored for each one that is wanted, as few as find enough of the best. Four need a
+/// tenth of the postings that one needs for the same recall; more help where scores are no sums over features.
+const RESCORED: [usize; 3] = [4, 16, 64];
 
 /// An inverted index, and how much of it a search reads.
 pub(crate) struct Postings {
-    pub index: PostingIndex,
-    pub report: PostingReport,
+    index: PostingIndex,
+    measured: Measured,
 }
 
-/// The number of documents found in the inverted index, whose sums lack what was not read, from which the
-/// best `depth` are taken by their scores.
-pub(super) fn rescored(depth: usize) -> usize {
-    RESCORED * depth
+/// What a search must read and score, as measured when the model was added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Measured {
+    #[serde(flatten)]
+    report: PostingReport,
+    /// Documents that are scored for each one that is wanted.
+    #[serde(default = "few_rescored")]
+    rescored: usize,
+    /// The mean number of features of the queries.
+    #[serde(default)]
+    features: f64,
+}
+
+fn few_rescored() -> usize {
+    RESCORED[0]
+}
+
+impl Measured {
+    /// The postings that a search for `depth` documents of a query with `features` reads, if one posting in
+    /// `share` is of a document that may be found: more than was measured for deeper searches and
+    /// longer queries.
+    fn postings(&self, depth: usize, features: usize, share: usize) -> u64 {
+        let deeper = (depth as f64 / DEPTH as f64).max(1.0);
+        let longer = if self.features > 0.0 { features as f64 / self.features } else { 1.0 };
+        (self.report.postings as f64 * deeper * longer.max(1.0) * share as f64) as u64
+    }
 }
 
 /// The sparse vectors of a whole model, if its collection is larger than `exact_below`.
@@ -47,8 +70,8 @@ pub(super) fn sparse_of(model: &Model, exact_below: usize) -> Option<&dyn Sparse
 
 impl Postings {
     /// Measures how many postings a search of `model` must read, and writes it into `folder`; returns a
-    /// description. Nothing is written if all of them do not find enough of the best documents, as
-    /// where most of a score depends on the document alone: then a search scores all documents.
+    /// description. Nothing is written if even all postings do not find enough of the best documents, for
+    /// example because most of a score depends on the document alone; a search then scores all documents.
     pub fn measure(
         folder: &Path,
         model: &Model,
@@ -69,24 +92,35 @@ impl Postings {
             hits.filter(|hit| hit.score != 0.0).map(|hit| hit.doc).collect()
         };
         let best: Vec<Vec<u32>> = queries.par_iter().map(best).collect();
-        let candidates = |query: usize, postings| {
-            let (indices, values) = vectors.weights(counts, &queries[query]);
-            let query = Row { indices: &indices, values: &values };
-            index.candidates(query, rescored(DEPTH), postings, None)
-        };
+        let weights: Vec<_> =
+            queries.par_iter().map(|query| vectors.weights(counts, query)).collect();
+        let features = weights.iter().map(|(indices, _)| indices.len()).sum::<usize>() as f64
+            / weights.len().max(1) as f64;
         let wanted = IndexParams::default().recall;
-        let report = index.measure(wanted, &best, candidates, run)?;
-        let recall = report.recall_at_10.min(report.recall_at_100);
-        if recall < wanted {
+        let mut recall = 0.0;
+        let mut measured = None;
+        for rescored in RESCORED {
+            let candidates = |query: usize, postings| {
+                let (indices, values) = &weights[query];
+                index.candidates(Row { indices, values }, rescored * DEPTH, postings, None)
+            };
+            let report = index.measure(wanted, &best, candidates, run)?;
+            recall = report.recall_at_10.min(report.recall_at_100);
+            if recall >= wanted {
+                measured = Some(Measured { report, rescored, features });
+                break;
+            }
+        }
+        let Some(measured) = measured else {
             return Ok(format!(
                 "all documents are scored: the inverted index finds {recall:.3} of the best, wanted {wanted}"
             ));
-        }
-        let file = NewFile::create(&folder.join(FILE))?;
-        serde_json::to_writer_pretty(file.writer()?, &report)
-            .map_err(|error| Error::internal(format!("{FILE}: {error}")))?;
+        };
+        let file = NewFile::create(&folder.join(POSTINGS_FILE))?;
+        serde_json::to_writer_pretty(file.writer()?, &measured)
+            .map_err(|error| Error::internal(format!("{POSTINGS_FILE}: {error}")))?;
         file.commit()?;
-        Ok(described(&report))
+        Ok(described(&measured.report))
     }
 
     /// Opens what [`Postings::measure`] wrote; `None` if it wrote nothing, or an earlier version added the
@@ -96,15 +130,25 @@ impl Postings {
         model: &Model,
         vectors: &dyn SparseVectors,
     ) -> Result<Option<Self>, Error> {
-        let path = folder.join(FILE);
+        let path = folder.join(POSTINGS_FILE);
         let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(liken::Error::io("read", &path))?,
         };
-        let report = serde_json::from_slice(&text).map_err(|error| {
+        let measured = serde_json::from_slice(&text).map_err(|error| {
             Error::invalid(format!("{}: is damaged ({error}): add the model again", path.display()))
         })?;
-        Ok(Some(Postings { index: PostingIndex::new(&*vectors.lists(&model.counts)?), report }))
+        Ok(Some(Postings { index: PostingIndex::new(&*vectors.lists(&model.counts)?), measured }))
+    }
+
+    /// The documents from which the best `depth` for a query are taken by their scores, since the sums of the
+    /// inverted index lack what was not read; only those in `allowed`, if it is given.
+    pub fn candidates(&self, query: Row<'_>, depth: usize, allowed: Option<&DocSet>) -> Vec<u32> {
+        // Only the postings of allowed documents are useful, so more are read where few are allowed.
+        let n = self.index.n_docs();
+        let share = allowed.map_or(1, |allowed| n.div_ceil(allowed.len().max(1)));
+        let most = self.measured.postings(depth, query.len(), share);
+        self.index.candidates(query, self.measured.rescored * depth, most, allowed)
     }
 }
 
@@ -112,4 +156,24 @@ impl Postings {
 fn described(report: &PostingReport) -> String {
     let PostingReport { postings, recall_at_10, recall_at_100, .. } = report;
     format!("{postings} postings read, recall@10 {recall_at_10:.3}, recall@100 {recall_at_100:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deeper_searches_longer_queries_and_filters_read_more() {
+        let text =
+            r#"{"postings": 4096, "recall_at_10": 1.0, "recall_at_100": 0.98, "queries": 256}"#;
+        // Of an earlier version.
+        let measured: Measured = serde_json::from_str(text).unwrap();
+        assert_eq!((measured.rescored, measured.postings(200, 5000, 1)), (4, 4096));
+        let measured = Measured { features: 100.0, ..measured };
+        let postings = [(200, 100, 1), (10, 10, 1), (1000, 100, 1), (200, 250, 1), (400, 200, 3)]
+            .map(|(depth, features, share)| measured.postings(depth, features, share));
+        assert_eq!(postings, [4096, 4096, 5 * 4096, 4096 * 5 / 2, 12 * 4096]);
+        let written = serde_json::to_string(&measured).unwrap();
+        assert_eq!(serde_json::from_str::<Measured>(&written).unwrap(), measured);
+    }
 }

@@ -13,7 +13,7 @@ use liken::sparse::Row;
 use liken::top_k::select;
 
 use super::docs::Chunk;
-use super::postings::{Postings, rescored};
+use super::postings::Postings;
 use super::served::{DocMapping, ServedModel, UNMAPPED};
 use crate::Error;
 
@@ -178,11 +178,7 @@ impl ModelView {
             _ => {
                 let (indices, values) = vectors.weights(&model.counts, query);
                 let row = Row { indices: &indices, values: &values };
-                // Of what is read, the share of the allowed documents is of use.
-                let n = model.counts.n_docs();
-                let share = in_model.map_or(1, |allowed| n.div_ceil(allowed.len().max(1)));
-                let most = postings.report.postings.saturating_mul(share as u64);
-                postings.index.candidates(row, rescored(depth), most, in_model)
+                postings.candidates(row, depth, in_model)
             }
         };
         let mut hits: Vec<Hit> = docs

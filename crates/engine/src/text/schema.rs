@@ -19,7 +19,7 @@ pub const LONGEST_NAME: usize = 256;
 
 /// The number of a document.
 pub(super) const NUMBER: &str = "no";
-/// Its words.
+/// The field of the words of a document.
 const TEXT: &str = "text";
 /// Its values, by field.
 pub(super) const VALUES: &str = "fields";

@@ -26,7 +26,8 @@ pub struct ModelAbout {
     pub dim: Option<usize>,
     /// The time of loading, in seconds since 1970.
     pub loaded: f64,
-    /// The search for neighbours: `exact`, or the number of probed lists with the measured recall.
+    /// How candidates are found: `exact`, or the number of lists that are probed or of postings that are
+    /// read, with the measured recall.
     pub neighbours: Option<String>,
 }
 

@@ -33,17 +33,18 @@ const FEWEST: u64 = 1 << 12;
 /// The inverted index.
 pub struct PostingIndex {
     n_docs: usize,
-    heads: Vec<Head>,
-    lists: Vec<List>,
+    bounds: Vec<ListBound>,
+    lists: Vec<ListRange>,
     docs: Vec<u32>,
     values: Vec<f32>,
     /// Workspaces that no search uses at the moment.
-    free: Mutex<Vec<Search>>,
+    free: Mutex<Vec<Workspace>>,
 }
 
-/// What tells for most features of a query that they add too little: a query has thousands.
+/// The upper bound of a list, which excludes most of the thousands of features of a query without
+/// reading their lists.
 #[derive(Clone, Copy)]
-struct Head {
+struct ListBound {
     /// The largest absolute value.
     largest: f32,
     /// The number of postings in the first level.
@@ -53,13 +54,13 @@ struct Head {
 /// Where the postings of a feature are, in one line of cache.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct List {
+struct ListRange {
     start: u64,
     /// Where the levels end, from the start.
     ends: [u32; LEVELS],
 }
 
-impl Head {
+impl ListBound {
     /// The largest absolute value that a posting adds to the score of a query with this weight.
     fn impact(&self, weight: f32) -> f32 {
         let largest = weight.abs() * self.largest;
@@ -67,7 +68,7 @@ impl Head {
     }
 }
 
-/// What a search reads.
+/// The features and the lowest bucket of impacts that a search reads.
 struct Selection {
     /// Features that may have postings to read, with their weight and largest impact.
     features: Vec<(u32, f32, f32)>,
@@ -78,16 +79,16 @@ struct Selection {
 }
 
 /// The workspace of a search.
-struct Search {
+struct Workspace {
     /// The sum of every document, 0 between searches.
     sums: Vec<f32>,
     /// The documents found.
     docs: Vec<u32>,
 }
 
-impl Search {
+impl Workspace {
     fn new(n_docs: usize) -> Self {
-        Search { sums: vec![0.0; n_docs], docs: Vec::new() }
+        Workspace { sums: vec![0.0; n_docs], docs: Vec::new() }
     }
 }
 
@@ -108,34 +109,39 @@ impl PostingIndex {
     /// The index of `lists`, features × documents.
     pub fn new(lists: &Csr) -> Self {
         let n = lists.n_rows();
-        let tasks: Vec<Vec<Postings>> = (0..n.div_ceil(LISTS_PER_TASK))
+        let tasks: Vec<Vec<ListPostings>> = (0..n.div_ceil(LISTS_PER_TASK))
             .into_par_iter()
             .map(|task| {
                 let first = task * LISTS_PER_TASK;
                 let rows = first..(first + LISTS_PER_TASK).min(n);
-                rows.map(|f| Postings::of(lists.row(f))).collect()
+                rows.map(|f| ListPostings::of(lists.row(f))).collect()
             })
             .collect();
         let mut index = PostingIndex {
             n_docs: lists.n_cols(),
-            heads: Vec::with_capacity(n),
+            bounds: Vec::with_capacity(n),
             lists: Vec::with_capacity(n),
             docs: Vec::with_capacity(lists.nnz()),
             values: Vec::with_capacity(lists.nnz()),
             free: Mutex::default(),
         };
-        for Postings { largest, ends, docs, values } in tasks.into_iter().flatten() {
-            index.heads.push(Head { largest, first: ends[0] });
-            index.lists.push(List { start: index.docs.len() as u64, ends });
+        for ListPostings { largest, ends, docs, values } in tasks.into_iter().flatten() {
+            index.bounds.push(ListBound { largest, first: ends[0] });
+            index.lists.push(ListRange { start: index.docs.len() as u64, ends });
             index.docs.extend(docs);
             index.values.extend(values);
         }
         index
     }
 
+    /// The number of documents.
+    pub fn n_docs(&self) -> usize {
+        self.n_docs
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> u64 {
-        let per_feature = size_of::<Head>() + size_of::<List>();
+        let per_feature = size_of::<ListBound>() + size_of::<ListRange>();
         (per_feature * self.lists.len() + 8 * self.docs.len()) as u64
     }
 
@@ -154,8 +160,8 @@ impl PostingIndex {
     ) -> Vec<u32> {
         let Selection { features, cut, read } = self.select(query, most);
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut search = free.unwrap_or_else(|| Search::new(self.n_docs));
-        let Search { sums, docs } = &mut search;
+        let mut search = free.unwrap_or_else(|| Workspace::new(self.n_docs));
+        let Workspace { sums, docs } = &mut search;
         // One more than the postings, for what is written but not counted.
         docs.resize(docs.len().max(read as usize + 1), 0);
         let mut n = 0;
@@ -195,19 +201,19 @@ impl PostingIndex {
         found.into_iter().map(|(doc, _)| doc).collect()
     }
 
-    /// What a search of `query` for about `most` postings reads.
+    /// Selects the postings that a search of `query` for about `most` postings reads.
     fn select(&self, query: Row<'_>, most: u64) -> Selection {
         // The first levels alone say which features are not read at all.
         let mut lengths = [0u64; BUCKETS];
         for (feature, weight) in query.iter() {
-            let head = &self.heads[feature as usize];
-            lengths[bucket(head.impact(weight))] += u64::from(head.first);
+            let bound = &self.bounds[feature as usize];
+            lengths[bucket(bound.impact(weight))] += u64::from(bound.first);
         }
         let (at_least, _) = cut(&lengths, most, 1);
         let mut features = Vec::new();
         let mut lengths = [0u64; BUCKETS];
         for (feature, weight) in query.iter() {
-            let largest = self.heads[feature as usize].impact(weight);
+            let largest = self.bounds[feature as usize].impact(weight);
             if bucket(largest) < at_least {
                 continue;
             }
@@ -259,14 +265,14 @@ impl PostingIndex {
 }
 
 /// The postings of one feature, by level.
-struct Postings {
+struct ListPostings {
     largest: f32,
     ends: [u32; LEVELS],
     docs: Vec<u32>,
     values: Vec<f32>,
 }
 
-impl Postings {
+impl ListPostings {
     fn of(row: Row<'_>) -> Self {
         let largest = row.values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
         let level_of = |value: f32| {
@@ -288,7 +294,7 @@ impl Postings {
             (docs[*at], values[*at]) = (doc, value);
             *at += 1;
         }
-        Postings { largest, ends, docs, values }
+        ListPostings { largest, ends, docs, values }
     }
 }
 
@@ -376,8 +382,8 @@ mod tests {
             let (mut read, mut buckets) = (0, Vec::new());
             for (feature, weight) in query.iter() {
                 let list = &index.lists[feature as usize];
-                let head = &index.heads[feature as usize];
-                let largest = head.impact(weight);
+                let bound = &index.bounds[feature as usize];
+                let largest = bound.impact(weight);
                 for level in 0..LEVELS {
                     let begin = if level == 0 { 0 } else { list.ends[level - 1] };
                     let span = [begin, list.ends[level]].map(|at| list.start as usize + at as usize);
@@ -389,7 +395,7 @@ mod tests {
                         buckets.push(bucket(largest * LARGEST[level]));
                     }
                     for &value in &index.values[span] {
-                        prop_assert!(value.abs() <= head.largest * LARGEST[level]);
+                        prop_assert!(value.abs() <= bound.largest * LARGEST[level]);
                         let skipped = bucket((weight * value).abs() * 0.999) >= cut;
                         prop_assert!(within || !skipped);
                     }

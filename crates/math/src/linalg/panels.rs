@@ -473,9 +473,10 @@ mod tests {
         full.rows_mut().for_each(|row| row[34..64].fill(1.0));
         let full = Panels::from_dense(&full).unwrap();
         let panels = Panels::from_csr(&full.to_csr().unwrap()).unwrap();
-        let (mut room, mut none) = (panels.scratch_panel().unwrap(), full.scratch_panel().unwrap());
+        let (mut scratch, mut none) =
+            (panels.scratch_panel().unwrap(), full.scratch_panel().unwrap());
         for p in 0..3 {
-            assert_eq!(panels.panel(p, &mut room), full.panel(p, &mut none));
+            assert_eq!(panels.panel(p, &mut scratch), full.panel(p, &mut none));
         }
         assert!(matches!(panels.panels[..], [Panel::Packed(_), Panel::Dense(_), Panel::Packed(_)]));
     }

@@ -550,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_used_again_without_a_trace_of_the_panel_before() {
+    fn scratch_is_used_again_without_a_trace_of_the_panel_before() {
         let x = random_csr(60, 25, 3, 1);
         let solver = RidgeSolver::new(x, 0.5);
         let how = CgParams { tolerance: 1e-4, max_steps: 100 };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::norms::Norms;
+use super::norms::Scales;
 use super::params::Depth;
 use crate::matchers::sparse_vector::{SparseVector, row_of, vector_of};
 use crate::sparse::{Csr, Row, RowSum, check_shapes, finite_c};
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 /// so that the row has a fraction of the entries that the products with the factors add up.
 const FREQUENT: usize = 8;
 /// Multiply-adds that form rows in a few seconds.
-const A_FEW_SECONDS: u64 = 1 << 32;
+const FORMING_MULTIPLY_ADDS: u64 = 1 << 32;
 
 /// The matrix between query features and document features.
 pub(super) struct Kernel {
@@ -26,16 +26,16 @@ pub(super) struct Kernel {
     /// Documents × document features.
     y: Arc<Csr>,
     /// The rows of C of frequent query features; the others are empty.
-    formed: Csr,
-    /// What one sweep needs besides: X, Rᵀ and Yᵀ.
-    back: Option<Back>,
-    norms: Norms,
+    c_rows: Csr,
+    /// The factors of Cᵀ, for one sweep.
+    transposed: Option<TransposedFactors>,
+    scales: Scales,
     /// Sums that no query uses at the moment, so that none is allocated for a query.
     free: Mutex<Vec<Sums>>,
 }
 
-/// The factors of Cᵀ.
-struct Back {
+/// X, Rᵀ and Yᵀ, whose products are those with Cᵀ.
+struct TransposedFactors {
     x: Csr,
     r_t: Csr,
     y_t: Csr,
@@ -52,38 +52,41 @@ struct Sums {
 }
 
 impl Kernel {
-    pub fn new(depth: Depth, x: Csr, r: Csr, y: Arc<Csr>, norms: Norms) -> Result<Self> {
+    pub fn new(depth: Depth, x: Csr, r: Csr, y: Arc<Csr>, scales: Scales) -> Result<Self> {
         check_shapes(&x, &r, &y)?;
-        if (norms.x.len(), norms.y.len()) != (x.n_cols(), y.n_cols()) {
+        if (scales.x.len(), scales.y.len()) != (x.n_cols(), y.n_cols()) {
             return Err(Error::Structure {
                 problem: format!(
                     "there are norms of {} query features and {} document features, but there are {} and {} features",
-                    norms.x.len(),
-                    norms.y.len(),
+                    scales.x.len(),
+                    scales.y.len(),
                     x.n_cols(),
                     y.n_cols()
                 ),
             });
         }
         let x_t = x.transpose();
-        let formed = formed(&x_t, &r, &y)?;
-        let back =
-            (depth == Depth::One).then(|| Back { r_t: r.transpose(), y_t: y.transpose(), x });
-        Ok(Kernel { x_t, r, y, formed, back, norms, free: Mutex::default() })
+        let c_rows = frequent_rows(&x_t, &r, &y)?;
+        let transposed = (depth == Depth::One).then(|| TransposedFactors {
+            r_t: r.transpose(),
+            y_t: y.transpose(),
+            x,
+        });
+        Ok(Kernel { x_t, r, y, c_rows, transposed, scales, free: Mutex::default() })
     }
 
-    pub fn norms(&self) -> &Norms {
-        &self.norms
+    pub fn scales(&self) -> &Scales {
+        &self.scales
     }
 
     /// The same with `n_new` more query features, which have no weights.
     pub fn widened(&self, n_new: usize) -> Result<Self> {
         let d_x = self.x_t.n_rows() + n_new;
-        let mut norms = self.norms.clone();
-        norms.x.resize(d_x, 0.0);
-        let back = match &self.back {
-            Some(Back { x, r_t, y_t }) => {
-                Some(Back { x: x.widened(d_x)?, r_t: r_t.clone(), y_t: y_t.clone() })
+        let mut scales = self.scales.clone();
+        scales.x.resize(d_x, 0.0);
+        let transposed = match &self.transposed {
+            Some(TransposedFactors { x, r_t, y_t }) => {
+                Some(TransposedFactors { x: x.widened(d_x)?, r_t: r_t.clone(), y_t: y_t.clone() })
             }
             None => None,
         };
@@ -91,9 +94,9 @@ impl Kernel {
             x_t: with_empty_rows(&self.x_t, d_x)?,
             r: self.r.clone(),
             y: Arc::clone(&self.y),
-            formed: with_empty_rows(&self.formed, d_x)?,
-            back,
-            norms,
+            c_rows: with_empty_rows(&self.c_rows, d_x)?,
+            transposed,
+            scales,
             free: Mutex::default(),
         })
     }
@@ -117,13 +120,13 @@ impl Kernel {
         let Sums { queries, docs, features, query_features, .. } = sums;
         let given = query.iter().map(|(u, x)| (u, f64::from(x)));
         self.times_c(given, queries, docs, features);
-        if let (Some(back), Some(query_features)) = (&self.back, query_features) {
-            docs.set(features.entries(), &back.y_t);
-            queries.set(docs.entries(), &back.r_t);
-            query_features.set(queries.entries(), &back.x);
+        if let (Some(transposed), Some(query_features)) = (&self.transposed, query_features) {
+            docs.set(features.entries(), &transposed.y_t);
+            queries.set(docs.entries(), &transposed.r_t);
+            query_features.set(queries.entries(), &transposed.x);
             self.times_c(query_features.entries(), queries, docs, features);
         }
-        features.scale(&self.norms.y);
+        features.scale(&self.scales.y);
     }
 
     /// Sets `features` to the product of `query` with the rows of C, scaled by their norms.
@@ -134,9 +137,9 @@ impl Kernel {
         docs: &mut RowSum,
         features: &mut RowSum,
     ) {
-        let scaled = query.map(|(u, x)| (u, x * f64::from(self.norms.x[u as usize])));
-        let is_formed = |&(u, _): &(u32, f64)| !self.formed.row(u as usize).is_empty();
-        features.set(scaled.clone().filter(is_formed), &self.formed);
+        let scaled = query.map(|(u, x)| (u, x * f64::from(self.scales.x[u as usize])));
+        let is_formed = |&(u, _): &(u32, f64)| !self.c_rows.row(u as usize).is_empty();
+        features.set(scaled.clone().filter(is_formed), &self.c_rows);
         queries.set(scaled.filter(|feature| !is_formed(feature)), &self.x_t);
         docs.set(queries.entries(), &self.r);
         features.add(docs.entries(), &self.y);
@@ -148,20 +151,23 @@ impl Kernel {
             queries: RowSum::new(self.r.n_rows()),
             docs: RowSum::new(self.r.n_cols()),
             features: RowSum::new(self.y.n_cols()),
-            query_features: self.back.as_ref().map(|back| RowSum::new(back.x.n_cols())),
+            query_features: self
+                .transposed
+                .as_ref()
+                .map(|transposed| RowSum::new(transposed.x.n_cols())),
         }
     }
 
     /// The number of features whose rows are formed.
     #[cfg(test)]
     pub fn n_formed(&self) -> usize {
-        self.formed.rows().filter(|row| !row.is_empty()).count()
+        self.c_rows.rows().filter(|row| !row.is_empty()).count()
     }
 }
 
-/// The rows of C of frequent features, those first whose products with the factors are longest, as many as
-/// have no more entries than the factors; the other rows are empty.
-fn formed(x_t: &Csr, r: &Csr, y: &Csr) -> Result<Csr> {
+/// The rows of C of frequent features, the costliest first, until they have as many entries as the factors;
+/// the other rows are empty.
+fn frequent_rows(x_t: &Csr, r: &Csr, y: &Csr) -> Result<Csr> {
     let per_query: Vec<u64> = (0..r.n_rows())
         .into_par_iter()
         .map(|i| r.row(i).indices.iter().map(|&j| y.row(j as usize).len() as u64).sum())
@@ -172,7 +178,7 @@ fn formed(x_t: &Csr, r: &Csr, y: &Csr) -> Result<Csr> {
         .collect();
     frequent.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut entries = (x_t.nnz() + r.nnz() + y.nnz()) as u64;
-    let mut work = A_FEW_SECONDS;
+    let mut work = FORMING_MULTIPLY_ADDS;
     let mut is_formed = vec![false; x_t.n_rows()];
     for (multiply_adds, u) in frequent {
         let most = multiply_adds.min(y.n_cols() as u64);

@@ -27,9 +27,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use self::kernel::Kernel;
-use self::norms::Norms;
+use self::norms::Scales;
 pub use self::params::{Association, Depth};
-use super::by_words::{BY_WORDS, BY_WORDS_REMARK};
+use super::by_words::{BY_WORDS, BY_WORDS_REMARK, HELD_OUT_REMARK};
 use super::method::{Fitting, Matcher, Method, SavedState, SparseVectors, ValidationScorer};
 use super::space::{DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::sparse_vector::{SparseVector, row_of, single};
@@ -39,12 +39,14 @@ use crate::features::{Counts, Features, Featurizer, QueryTerms, UnseenCounts, We
 use crate::file::{Tensors, TensorsWriter};
 use crate::params::check::{MOST, check_range};
 use crate::plan::{Fit, Plan, WIDTH};
+use crate::ranking::unsigned_zero;
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
 /// The largest power of the norms.
 const MOST_POWER: f64 = 2.0;
-/// Validation queries that choose the features of documents where a query takes all factors there and back.
+/// Validation queries that choose the features of documents at a depth of one sweep, where a query is
+/// multiplied with all factors of C, Cᵀ and C.
 const FEW_QUERIES: usize = 100;
 
 impl Method for Association {
@@ -64,8 +66,8 @@ impl Method for Association {
         let Fitting { counts, scorer, run, .. } = fitting;
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
-        let (norms, mut notes) = Norms::of(&data, self, run)?;
-        let mut matcher = Associated::new(self.depth, featurizer, data, norms)?;
+        let (scales, mut notes) = Scales::of(&data, self, run)?;
+        let mut matcher = Associated::new(self.depth, featurizer, data, scales)?;
         match (self.by_words.among(&self.features), scorer) {
             (ByWords::Auto, Some(scorer)) => {
                 run.step("validation", 0, None)?;
@@ -77,8 +79,14 @@ impl Method for Association {
                     notes.push(BY_WORDS_REMARK.into());
                 }
             }
-            (ByWords::Always, _) => matcher = matcher.by_words(counts)?,
-            _ => {}
+            (setting, _) => {
+                if setting.unvalidated(counts) == ByWords::Always {
+                    matcher = matcher.by_words(counts)?;
+                    if setting == ByWords::Auto {
+                        notes.push(HELD_OUT_REMARK.into());
+                    }
+                }
+            }
         }
         let report = StepsReport { notes, ..StepsReport::default() };
         Ok((Box::new(matcher), FitReport::Steps(report)))
@@ -86,10 +94,10 @@ impl Method for Association {
 
     fn restore(&self, counts: &Counts, state: SavedState<'_>) -> Result<Box<dyn Matcher>> {
         let tensors = state.tensors()?;
-        let norms = Norms::read(tensors)?;
+        let scales = Scales::read(tensors)?;
         let featurizer = Featurizer::new(counts, &self.features)?;
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
-        let matcher = Associated::new(self.depth, featurizer, data, norms)?;
+        let matcher = Associated::new(self.depth, featurizer, data, scales)?;
         Ok(Box::new(if tensors.has(BY_WORDS)? { matcher.by_words(counts)? } else { matcher }))
     }
 
@@ -106,13 +114,15 @@ impl Method for Association {
         let norms = ("norms of rows and columns", 8 * (fit.d_x + fit.d_y));
         let panels = ("products with random directions", 8 * WIDTH * (fit.d_x + fit.d_y));
         let copies = ("copies of the factors for the norms", 2 * factors);
-        let sought = vec![fit.factors(), fit.between(), norms, panels, copies];
+        let threads = rayon::current_num_threads() as u64;
         let rows = 12 * (fit.n_queries + fit.n_docs + fit.d_x + fit.d_y);
+        let sums = ("sums of a row for each thread", threads * rows);
+        let sought = vec![fit.factors(), fit.between(), norms, panels, copies, sums];
         let mut held = vec![
             norms,
             fit.factors(),
             ("rows of C, no larger than its factors", factors),
-            ("sums of one query for each thread", 2 * rows),
+            ("sums of a query for each thread", threads * rows),
         ];
         if self.depth == Depth::One {
             held.push(("the factors of Cᵀ", factors));
@@ -151,9 +161,9 @@ struct Associated {
 }
 
 impl Associated {
-    fn new(depth: Depth, featurizer: Featurizer, data: Weighted, norms: Norms) -> Result<Self> {
+    fn new(depth: Depth, featurizer: Featurizer, data: Weighted, scales: Scales) -> Result<Self> {
         let docs = Arc::new(data.y);
-        let kernel = Kernel::new(depth, data.x, data.r, Arc::clone(&docs), norms)?;
+        let kernel = Kernel::new(depth, data.x, data.r, Arc::clone(&docs), scales)?;
         let (featurizer, kernel) = (Arc::new(featurizer), Arc::new(kernel));
         Ok(Associated { featurizer, kernel, docs, by_words: false })
     }
@@ -215,7 +225,9 @@ fn some_queries(scorer: &ValidationScorer<'_>, n_docs: usize) -> BTreeSet<u32> {
 
 /// Σ_v y_v·weight_v.
 fn sum_of(row: Row<'_>, weights: &[f64]) -> f32 {
-    row.iter().map(|(v, y)| f64::from(y) * weights[v as usize]).sum::<f64>() as f32
+    let sum: f64 = row.iter().map(|(v, y)| f64::from(y) * weights[v as usize]).sum();
+    // The sum of nothing is -0.
+    unsigned_zero(sum as f32)
 }
 
 impl Matcher for Associated {
@@ -251,7 +263,7 @@ impl Matcher for Associated {
     }
 
     fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {
-        self.kernel.norms().save_state(tensors);
+        self.kernel.scales().save_state(tensors);
         if self.by_words {
             tensors.array(BY_WORDS, &[1], &[1.0f32]);
         }
@@ -298,7 +310,7 @@ impl SparseVectors for Associated {
     }
 }
 
-impl Norms {
+impl Scales {
     fn read(tensors: &Tensors) -> Result<Self> {
         let read = |name: &str| -> Result<Vec<f32>> {
             let (shape, values) = tensors.array::<f32>(name)?;
@@ -309,7 +321,7 @@ impl Norms {
                 }),
             }
         };
-        Ok(Norms { x: read("x_scale")?, y: read("y_scale")? })
+        Ok(Scales { x: read("x_scale")?, y: read("y_scale")? })
     }
 
     fn save_state<'a>(&'a self, tensors: &mut TensorsWriter<'a>) {

@@ -14,25 +14,25 @@ use crate::linalg::{
     Buffer, Centring, Operator, PANEL, PanelRow, Panels, Side, n_panels, squared_norm,
 };
 use crate::sparse::{Csr, RowSum};
-use crate::{Result, Run};
+use crate::{Error, Result, Run};
 
 /// Multiply-adds of a sketch that take as long as one of the exact norms: it multiplies whole panels.
 const SKETCH_SPEED: u64 = 8;
 /// Multiply-adds that take a second or two are not worth a sketch.
-const FEW: u64 = 1 << 30;
+const EXACT_MULTIPLY_ADDS: u64 = 1 << 31;
 /// Blocks of rows, between which progress is shown.
 const BLOCKS: usize = 256;
 
-/// What a query feature's and a document feature's value is multiplied with.
+/// The factors that values of query and document features are multiplied with.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Norms {
+pub(super) struct Scales {
     /// One factor per query feature.
     pub x: Vec<f32>,
     /// One factor per document feature.
     pub y: Vec<f32>,
 }
 
-impl Norms {
+impl Scales {
     /// The factors for `data`, and how they were computed.
     pub fn of(data: &Weighted, params: &Association, run: &Run<'_>) -> Result<(Self, Vec<String>)> {
         let powers = params.powers();
@@ -41,14 +41,14 @@ impl Norms {
         let y = match params.depth {
             Depth::Half => norms.factors("columns of C", powers[1], |norms| norms.of_c(Side::Y))?,
             Depth::One => {
-                norms.factors("rows of CᵀĈ", powers[1], |norms| norms.of_second(&x))?
+                norms.factors("rows of CᵀĈ", powers[1], |norms| norms.of_ct_c_hat(&x))?
             }
         };
-        Ok((Norms { x, y }, norms.notes))
+        Ok((Scales { x, y }, norms.notes))
     }
 }
 
-/// The state of the computation.
+/// Computes norms of C and of CᵀĈ; makes the operator when a sketch needs it.
 pub(super) struct NormComputation<'a> {
     data: &'a Weighted,
     params: &'a Association,
@@ -84,27 +84,30 @@ impl<'a> NormComputation<'a> {
                 ),
             };
             let filled = norms.iter().filter(|&&norm| norm > 0.0).count();
-            self.notes.push(format!("norms of {} ({what}): {way}", counted(filled, "feature")));
+            self.notes.push(format!(
+                "norms of {} ({what}), to the power {power}: {way}",
+                counted(filled, "feature")
+            ));
         }
-        Ok(norms.into_iter().map(|norm| factor(norm, power)).collect())
+        norms.into_iter().map(|norm| factor(norm, power)).collect()
     }
 
     /// The norms of the rows of C, or of its columns for `Side::Y`.
     fn of_c(&mut self, side: Side) -> Result<Found> {
         let (x, r, y) = (&self.data.x, &self.data.r, &self.data.y);
         if self.params.powers()[side as usize] == 0.0 {
-            // Only whether there is a row matters, and that no factor needs.
+            // To the power 0 every norm is 1.
             let n = if side == Side::X { x.n_cols() } else { y.n_cols() };
             return Ok((vec![1.0; n], true));
         }
         let sketched = (x.nnz() + r.nnz() + y.nnz()) as u64 * self.params.sketch as u64;
-        if multiply_adds(x, r, y) <= (sketched / SKETCH_SPEED).max(FEW) {
+        if multiply_adds(x, r, y) <= (sketched / SKETCH_SPEED).max(EXACT_MULTIPLY_ADDS) {
             return Ok((self.exact(side)?, true));
         }
         Ok((self.sketched(side)?, false))
     }
 
-    /// The norms of the rows of a side of C, formed one after the other.
+    /// The norms of the rows of C (X) or of its columns (Y), formed one after the other.
     pub fn exact(&self, side: Side) -> Result<Vec<f64>> {
         let Weighted { x, r, y } = self.data;
         match side {
@@ -113,7 +116,7 @@ impl<'a> NormComputation<'a> {
         }
     }
 
-    /// The norms of the rows of a side of C, from its product with random directions.
+    /// The norms of the rows of C (X) or of its columns (Y), from its product with random directions.
     pub fn sketched(&mut self, side: Side) -> Result<Vec<f64>> {
         let (params, run) = (self.params, self.run);
         let operator = self.operator()?;
@@ -132,20 +135,20 @@ impl<'a> NormComputation<'a> {
     }
 
     /// The norms of the rows of CᵀĈ, whose rows of C are multiplied with `x`.
-    fn of_second(&mut self, x: &[f32]) -> Result<Found> {
+    fn of_ct_c_hat(&mut self, x: &[f32]) -> Result<Found> {
         if self.params.powers()[1] == 0.0 {
             return Ok((vec![1.0; self.data.y.n_cols()], true));
         }
         let factors = self.data.x.nnz() + self.data.r.nnz() + self.data.y.nnz();
-        // A row is the product of a feature with all factors there and back at the most.
-        if (2 * factors as u64).saturating_mul(self.data.y.n_cols() as u64) <= FEW {
-            return Ok((self.exact_second(x), true));
+        // A row is at most the product of a feature with all factors of C and then of Cᵀ.
+        if (2 * factors as u64).saturating_mul(self.data.y.n_cols() as u64) <= EXACT_MULTIPLY_ADDS {
+            return Ok((self.exact_ct_c_hat(x), true));
         }
-        Ok((self.sketched_second(x)?, false))
+        Ok((self.sketched_ct_c_hat(x)?, false))
     }
 
     /// The norms of the rows of CᵀĈ, formed one after the other.
-    fn exact_second(&self, scale: &[f32]) -> Vec<f64> {
+    fn exact_ct_c_hat(&self, scale: &[f32]) -> Vec<f64> {
         let Weighted { x, r, y } = self.data;
         let [x_t, r_t, y_t] = [x, r, y].map(Csr::transpose);
         let sums = || [r.n_cols(), r.n_rows(), x.n_cols(), y.n_cols()].map(RowSum::new);
@@ -162,7 +165,7 @@ impl<'a> NormComputation<'a> {
     }
 
     /// The norms of the rows of CᵀĈ, from its product with random directions.
-    pub fn sketched_second(&mut self, x: &[f32]) -> Result<Vec<f64>> {
+    pub fn sketched_ct_c_hat(&mut self, x: &[f32]) -> Result<Vec<f64>> {
         let (params, run) = (self.params, self.run);
         let operator = self.operator()?;
         let random = Panels::random(operator.d_y(), params.sketch, params.seed, 1.0);
@@ -207,8 +210,16 @@ fn add_squares(_: usize, sums: &mut PanelRow, _: &mut PanelRow, squares: &mut f6
     *squares += squared_norm(sums);
 }
 
-fn factor(norm: f64, power: f64) -> f32 {
-    if norm > 0.0 { norm.powf(-power) as f32 } else { 0.0 }
+fn factor(norm: f64, power: f64) -> Result<f32> {
+    let factor = if norm == 0.0 { 0.0 } else { norm.powf(-power) as f32 };
+    if norm > 0.0 && !factor.is_normal() || norm.is_nan() {
+        return Err(Error::NotFinite {
+            what: "a power of a norm of C",
+            step: 1,
+            advice: "look for huge weights in the clicks, use response = \"log\" or \"binary\", or lower `x_power` and `y_power`".into(),
+        });
+    }
+    Ok(factor)
 }
 
 fn norm_of(row: &RowSum) -> f64 {
@@ -237,7 +248,7 @@ fn exact_norms(x_t: &Csr, r: &Csr, y: &Csr, run: &Run<'_>) -> Result<Vec<f64>> {
     for (block, norms) in norms.chunks_mut(per_block).enumerate() {
         run.step("norms of rows", block as u64, Some(BLOCKS as u64))?;
         let first = block * per_block;
-        // Rows are dealt out in turn: frequent features, whose rows are long, are often neighbours.
+        // Rows are assigned to threads round-robin: frequent features, whose rows are long, are often neighbours.
         let mut shares: Vec<Vec<(usize, &mut f64)>> = (0..threads).map(|_| Vec::new()).collect();
         for (at, norm) in norms.iter_mut().enumerate() {
             shares[at % threads].push((first + at, norm));

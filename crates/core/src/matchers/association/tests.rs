@@ -54,9 +54,9 @@ fn expected(params: &Association, data: &Weighted) -> Naive {
 
 /// The matrix between features that the kernel applies, row by row.
 fn found(params: &Association, data: Weighted) -> Naive {
-    let (norms, _) = Norms::of(&data, params, &Run::silent()).unwrap();
+    let (scales, _) = Scales::of(&data, params, &Run::silent()).unwrap();
     let Weighted { x, y, r } = data;
-    let kernel = Kernel::new(params.depth, x, r, Arc::new(y), norms).unwrap();
+    let kernel = Kernel::new(params.depth, x, r, Arc::new(y), scales).unwrap();
     // Some products are with rows of C, others with its factors.
     assert!(kernel.n_formed() > 0 && kernel.n_formed() < 60, "{}", kernel.n_formed());
     // New query features have no weights, and the others the same ones.
@@ -88,7 +88,7 @@ fn half_a_sweep_is_c_with_scaled_rows() {
 }
 
 #[test]
-fn one_sweep_is_c_there_and_back_and_there() {
+fn one_sweep_is_c_times_its_transpose_times_c() {
     for (x_power, y_power) in [(1.0, None), (1.0, Some(0.0)), (0.5, Some(0.5))] {
         let params = Association { x_power, y_power, ..params(Depth::One) };
         close(&found(&params, data()), &expected(&params, &data()), 1e-6);
@@ -99,10 +99,10 @@ fn one_sweep_is_c_there_and_back_and_there() {
 fn a_sketch_of_the_second_product_has_its_norms_within_its_error() {
     let data = data();
     let params = Association { sketch: 4096, ..params(Depth::One) };
-    let (exact, _) = Norms::of(&data, &params, &Run::silent()).unwrap();
+    let (exact, _) = Scales::of(&data, &params, &Run::silent()).unwrap();
     let run = Run::silent();
     let mut computation = norms::NormComputation::new(&data, &params, &run);
-    let sketched = computation.sketched_second(&exact.x).unwrap();
+    let sketched = computation.sketched_ct_c_hat(&exact.x).unwrap();
     for (norm, factor) in sketched.iter().zip(&exact.y) {
         assert!((norm * f64::from(*factor) - 1.0).abs() < 0.06 || *norm == 0.0, "{norm} {factor}");
     }
@@ -141,7 +141,7 @@ fn a_sketch_has_the_norms_within_its_error() {
 fn norms_do_not_depend_on_the_threads() {
     let data = data();
     for depth in [Depth::Half, Depth::One] {
-        same_at_any_thread_count(|| Norms::of(&data, &params(depth), &Run::silent()).unwrap());
+        same_at_any_thread_count(|| Scales::of(&data, &params(depth), &Run::silent()).unwrap());
     }
 }
 
@@ -167,7 +167,23 @@ fn it_is_the_limit_of_rmls() {
 #[test]
 fn what_does_not_fit_the_counts_is_refused() {
     let Weighted { x, y, r } = data();
-    let norms = Norms { x: vec![1.0; 3], y: vec![1.0; 50] };
-    let error = Kernel::new(Depth::Half, x, r, Arc::new(y), norms).err().unwrap();
+    let scales = Scales { x: vec![1.0; 3], y: vec![1.0; 50] };
+    let error = Kernel::new(Depth::Half, x, r, Arc::new(y), scales).err().unwrap();
     assert!(error.to_string().contains("norms of 3 query features"), "{error}");
+}
+
+#[test]
+fn norms_beyond_numbers_end_the_fit() {
+    let Weighted { x, y, r } = data();
+    let huge = Weighted { x, y, r: r.map(|_, _, value| value * 1e30).unwrap() };
+    let params = Association { x_power: 2.0, ..params(Depth::Half) };
+    let error = Scales::of(&huge, &params, &Run::silent()).unwrap_err();
+    assert!(error.to_string().contains("is not finite"), "{error}");
+    assert!(error.advice().contains("response"), "{}", error.advice());
+}
+
+#[test]
+fn no_feature_scores_zero_without_a_sign() {
+    let nothing = Row { indices: &[], values: &[] };
+    assert_eq!(sum_of(nothing, &[]).to_bits(), 0);
 }

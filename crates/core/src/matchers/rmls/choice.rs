@@ -4,8 +4,8 @@
 //! connected log whose words occur all over it (nfcorpus). Where there are many separate ones, most features
 //! lie outside the space of d vectors, while a random start is a sketch of all of C. With σ the singular
 //! values of C of words alone, of the click graph with edges 1/√(degree of query · degree of document),
-//! the participation ratio (Σσ²)²/Σσ⁴ counts these subjects. It is 2 to 10 on the logs that prefer a spectral
-//! start and 19 to 1,000 on the others, at any number of dimensions (docs/BENCHMARKS.md).
+//! the participation ratio (Σσ²)²/Σσ⁴ counts these subjects. It is 2 to 5 on the logs that prefer a spectral
+//! start and 22 to 2,700 on the others (docs/BENCHMARKS.md).
 
 use super::params::{Rmls, Start};
 use super::report::Origin;
@@ -15,19 +15,24 @@ use crate::linalg::{Centring, Dense, Operator, PANEL};
 use crate::sparse::Csr;
 
 /// The participation ratio above which a random start is taken.
-const MANY: f64 = 14.0;
+const RANDOM_ABOVE: f64 = 14.0;
 
 /// The starts of a fit in their order, and the reason for the choice where there was one. The singular
 /// vectors come before the random start: they need the most memory while no other maps exist.
-pub(super) fn branches(
+pub(super) fn starts(
     params: &Rmls,
     participation_ratio: Option<f64>,
     init: bool,
     validated: bool,
 ) -> (Vec<Origin>, String) {
     match (params.start(), init) {
-        (Start::Random, false) => (vec![Origin::Random], String::new()),
-        (Start::Random, true) => (vec![Origin::Init], String::new()),
+        (Start::Random, init) => {
+            let reason = match params.start {
+                Start::Auto => "the start is random, since an absolute penalty is in units of the clicks, not of singular vectors".into(),
+                _ => String::new(),
+            };
+            (vec![if init { Origin::Init } else { Origin::Random }], reason)
+        }
         (Start::Spectral, _) => (vec![Origin::Spectral], String::new()),
         (Start::Auto, _) if validated => {
             let first = init.then_some(Origin::Init);
@@ -43,11 +48,11 @@ pub(super) fn branches(
 
 /// The better start at a participation ratio, and the reason.
 fn start_of(participation_ratio: f64) -> (Origin, String) {
-    let many = participation_ratio > MANY;
+    let many = participation_ratio > RANDOM_ABOVE;
     let (origin, comparison) =
         if many { (Origin::Random, "above") } else { (Origin::Spectral, "at most") };
     let reason = format!(
-        "{}, since there is no validation data and the participation ratio of the clicks' singular values is {participation_ratio:.1}, {comparison} {MANY}",
+        "{}, since there is no validation data and the participation ratio of the clicks' singular values is {participation_ratio:.1}, {comparison} {RANDOM_ABOVE}",
         origin.name()
     );
     (origin, reason)
@@ -85,9 +90,19 @@ fn words(features: &Csr, n_words: usize) -> Result<Csr> {
     features.map(|_, v, value| if is_word(v) { value } else { 0.0 })
 }
 
-/// The click graph of `r` with edges 1/√(degree of query · degree of document).
+/// The click graph of `r` with edges 1/√(degree of query · degree of document). Negative responses are
+/// no clicks.
 fn normalised(r: &Csr) -> Result<Csr> {
-    let mut degrees = vec![0u32; r.n_cols()];
-    r.indices().iter().for_each(|&j| degrees[j as usize] += 1);
-    r.map(|i, j, _| (1.0 / (r.row(i).len() as f64 * f64::from(degrees[j as usize])).sqrt()) as f32)
+    let mut degrees = [vec![0u32; r.n_rows()], vec![0u32; r.n_cols()]];
+    for (i, row) in r.rows().enumerate() {
+        for (j, _) in row.iter().filter(|&(_, value)| value > 0.0) {
+            degrees[0][i] += 1;
+            degrees[1][j as usize] += 1;
+        }
+    }
+    let [queries, docs] = degrees;
+    r.map(|i, j, value| {
+        let product = f64::from(queries[i]) * f64::from(docs[j as usize]);
+        if value > 0.0 { (1.0 / product.sqrt()) as f32 } else { 0.0 }
+    })
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::choice::branches;
+use super::choice::starts;
 use super::half::{HalfSweeps, Sums};
 use super::params::{Penalty, Rmls};
 use super::placement::MemoryPlacement;
@@ -41,7 +41,7 @@ pub(super) fn fit(
     run: &Run<'_>,
 ) -> Result<(Maps, RmlsReport)> {
     let (branches, reason) =
-        branches(params, participation_ratio, init.is_some(), validate.is_some());
+        starts(params, participation_ratio, init.is_some(), validate.is_some());
     let report = RmlsReport {
         way: operator.product_form().to_string(),
         participation_ratio,
@@ -62,12 +62,12 @@ pub(super) fn fit(
             operator: &operator,
             scratch: operator.scratch()?,
             on_disk: placement.maps_on_disk.then_some(&scratch),
-            placement: placement.maps,
+            memory: placement.maps,
             bounds: Default::default(),
         },
         validate,
         best: None,
-        kept: None,
+        best_maps: None,
         best_folder: placement.best_on_disk.then_some(&scratch),
         report,
         branch: Branch::new(Origin::Random, 0, params),
@@ -75,28 +75,31 @@ pub(super) fn fit(
         samples: [None, None],
         sample_rows: sample_rows(&operator, params.dim),
     };
-    let mut pair = match init {
-        Some(maps) => Some(fit.describe_init(maps)?),
-        None => None,
-    };
+    let is_warm = init.is_some();
+    let mut earlier = init.map(|maps| fit.describe_init(maps)).transpose()?;
     for (at, &origin) in branches.iter().enumerate() {
-        let is_last = at + 1 == branches.len();
         let ended = match origin {
             Origin::Init => {
-                let pair = pair.take().map_or_else(|| fit.random_pair(), Ok)?;
+                let pair = earlier.take().map_or_else(|| fit.random_pair(), Ok)?;
                 fit.sweep_on(pair, None, run)?
             }
             Origin::Spectral => {
-                // Any earlier L_y is a start of the solver.
-                let init = match pair.take() {
+                let l_y = match earlier.take() {
                     Some(pair) => {
-                        fit.keep_best(&pair)?;
-                        Some(pair.y.to_dense()?)
+                        let l_y = pair.y.to_dense()?;
+                        if fit.validate.is_some() {
+                            fit.end(pair, false)?;
+                        }
+                        Some(l_y)
                     }
-                    None => None,
+                    // After sweeps from the earlier maps their best step, which has not collapsed.
+                    None => match fit.best_maps.as_ref().filter(|_| is_warm) {
+                        Some(best) => Some(best.y.to_dense()?),
+                        None => None,
+                    },
                 };
                 fit.begin(Origin::Spectral);
-                fit.start_spectral(init, run)?
+                fit.start_spectral(l_y, run)?
             }
             Origin::Random => {
                 fit.begin(Origin::Random);
@@ -104,7 +107,7 @@ pub(super) fn fit(
                 fit.sweep_on(pair, None, run)?
             }
         };
-        pair = fit.end(ended, is_last, origin == Origin::Init && !is_last)?;
+        fit.end(ended, at + 1 == branches.len())?;
     }
     if fit.best.is_none() {
         return Err(Error::Empty {
@@ -112,11 +115,11 @@ pub(super) fn fit(
             advice: "set sweeps to 1 or more".into(),
         });
     }
-    let Fit { report, kept, half_sweeps, .. } = fit;
+    let Fit { report, best_maps, half_sweeps, .. } = fit;
     drop(half_sweeps);
     drop(operator);
-    let Some(Pair { x, y }) = kept else {
-        return Err(Error::Structure { problem: "RMLS kept no maps".into() });
+    let Some(Pair { x, y }) = best_maps else {
+        return Err(Error::Structure { problem: "RMLS has no best maps".into() });
     };
     // One side after the other, so that only one is in memory twice. Maps that did not fit into
     // memory stay on disk until they are written to the model.
@@ -142,7 +145,7 @@ struct Fit<'a, 'v> {
     /// The best step of all branches and its validation score.
     best: Option<(usize, f64)>,
     /// A copy of the best maps, if they are not the current ones.
-    kept: Option<Pair>,
+    best_maps: Option<Pair>,
     /// The folder of that copy, if it is not in memory.
     best_folder: Option<&'a Path>,
     report: RmlsReport,
@@ -187,15 +190,15 @@ impl Fit<'_, '_> {
         self.samples = [None, None];
     }
 
-    /// Ends the steps from one start with the maps `pair`, and keeps them if they are the best;
-    /// returns them if the next start uses them.
-    fn end(&mut self, pair: Pair, is_last: bool, reused: bool) -> Result<Option<Pair>> {
-        if self.is_best_current() && !reused && (is_last || self.best_folder.is_none()) {
-            self.kept = Some(pair);
-            return Ok(None);
+    /// Ends the steps from one start with the maps `pair`, and keeps them if they are the best.
+    fn end(&mut self, pair: Pair, is_last: bool) -> Result<()> {
+        if is_last || self.best_folder.is_none() {
+            if self.is_best_current() {
+                self.best_maps = Some(pair);
+            }
+            return Ok(());
         }
-        self.keep_best(&pair)?;
-        Ok(reused.then_some(pair))
+        self.keep_best(&pair)
     }
 
     /// A random L_y, and no L_x yet.
@@ -342,15 +345,15 @@ impl Fit<'_, '_> {
     /// Copies the maps before they change, if they are the best so far by validation and there is no
     /// copy of the best yet.
     fn keep_best(&mut self, pair: &Pair) -> Result<()> {
-        if self.validate.is_some() && self.kept.is_none() && self.is_best_current() {
+        if self.validate.is_some() && self.best_maps.is_none() && self.is_best_current() {
             let (x, y) = (pair.x.copy(self.best_folder)?, pair.y.copy(self.best_folder)?);
-            self.kept = Some(Pair { x, y });
+            self.best_maps = Some(Pair { x, y });
         }
         Ok(())
     }
 
     fn check_sums(&self, sums: &Sums, side: Side, sweep: usize) -> Result<()> {
-        if sums.broken || !sums.inner.is_finite() {
+        if sums.not_finite || !sums.inner.is_finite() {
             return Err(Error::NotFinite {
                 what: "a row of Ω = C·L",
                 step: sweep,
@@ -440,7 +443,7 @@ impl Fit<'_, '_> {
         }
         if validation.is_none() || self.best.is_none_or(|(_, best)| score > best) {
             self.report.best = last;
-            self.kept = None;
+            self.best_maps = None;
             self.best = Some((last, score));
         }
         Ok(())

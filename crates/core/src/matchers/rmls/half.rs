@@ -58,8 +58,8 @@ pub(super) struct Sums {
     pub largest: f64,
     /// The number of non-zeros.
     pub filled: u64,
-    /// Whether a number is not finite.
-    pub broken: bool,
+    /// Whether a number is infinite or NaN.
+    pub not_finite: bool,
 }
 
 /// The shared input and workspace of the half-sweeps of a fit.
@@ -70,7 +70,7 @@ pub(super) struct HalfSweeps<'a> {
     /// Where maps without a penalty lie if memory cannot hold them.
     pub on_disk: Option<&'a Path>,
     /// Bytes that both maps together may take.
-    pub placement: u64,
+    pub memory: u64,
     /// Largest norms of the rows of Ω of both sides, for rows of norm one on the other side.
     pub bounds: [Vec<f64>; 2],
 }
@@ -101,10 +101,10 @@ impl HalfSweeps<'_> {
         drop(bounds);
         let mut made = Panels::new(n_rows, dim);
         let mut old = old.into_panels();
-        let (mut placement, mut spare) = (source.scratch_panel()?, None);
+        let (mut drawn, mut spare) = (source.scratch_panel()?, None);
         for p in 0..n_panels(dim) {
             run.check()?;
-            let b = source.panel(p, &mut placement);
+            let b = source.panel(p, &mut drawn);
             let mut out = match (old.next(), spare.take()) {
                 (Some(Panel::Dense(buffer)), _) | (_, Some(buffer)) => buffer,
                 _ => Buffer::placed(n_rows * PANEL, self.on_disk)?,
@@ -127,7 +127,7 @@ impl HalfSweeps<'_> {
             let panel;
             (panel, spare) = if rule.sparse { Panel::of(out)? } else { (Panel::Dense(out), None) };
             made.push(panel);
-            self.check_room(&made, source, p + 1)?;
+            self.check_memory(&made, source, p + 1)?;
         }
         // The norm is at least the largest entry, and all of a row is filled or none.
         rows.extend(squares.into_iter().map(|squares| RowSums {
@@ -178,10 +178,10 @@ impl HalfSweeps<'_> {
         let first = self.operator.scaled(Side::X, l_y.scale());
         let mut sums = vec![0.0f64; l_x.n_rows()];
         let mut out = Buffer::zeros(l_x.n_rows() * PANEL)?;
-        let (mut room_x, mut room_y) = (l_x.scratch_panel()?, l_y.scratch_panel()?);
+        let (mut scratch_x, mut scratch_y) = (l_x.scratch_panel()?, l_y.scratch_panel()?);
         for p in 0..n_panels(l_x.n_cols()) {
-            let (b, scratch) = (l_y.panel(p, &mut room_y), &mut self.scratch);
-            let (mine, _) = l_x.panel(p, &mut room_x).as_chunks::<PANEL>();
+            let (b, scratch) = (l_y.panel(p, &mut scratch_y), &mut self.scratch);
+            let (mine, _) = l_x.panel(p, &mut scratch_x).as_chunks::<PANEL>();
             self.operator.times_panel(&first, b, scratch, &mut out, &mut sums, |u, w, _, sum| {
                 *sum +=
                     w.iter().zip(&mine[u]).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum::<f64>();
@@ -192,8 +192,8 @@ impl HalfSweeps<'_> {
     }
 
     /// Stops a fit whose maps exceed memory, before the system does.
-    fn check_room(&self, made: &Panels, source: &Panels, done: usize) -> Result<()> {
-        if self.on_disk.is_some() || made.bytes() + source.bytes() <= self.placement {
+    fn check_memory(&self, made: &Panels, source: &Panels, done: usize) -> Result<()> {
+        if self.on_disk.is_some() || made.bytes() + source.bytes() <= self.memory {
             return Ok(());
         }
         let all = n_panels(made.n_cols());
@@ -202,7 +202,7 @@ impl HalfSweeps<'_> {
             what: format!(
                 "after {done} of {all} panels the maps take {} MiB, more than the {} MiB free for them; the penalty leaves about {:.0} % of the entries",
                 (made.bytes() + source.bytes()) >> 20,
-                self.placement >> 20,
+                self.memory >> 20,
                 100.0 * share
             ),
             advice: "raise the penalty (rho_x, rho_y, or beta, gamma), use fewer dimensions, or give more memory (`max_memory`)".into(),
@@ -294,7 +294,7 @@ impl Rule {
         for row in rows {
             let threshold = f64::from(self.threshold_of(row));
             let (squares, l1) = (row.squares.value(), row.l1.value());
-            sums.broken |= !(squares + row.inner).is_finite() || !row.largest.is_finite();
+            sums.not_finite |= !(squares + row.inner).is_finite() || !row.largest.is_finite();
             sums.largest = sums.largest.max(f64::from(row.largest));
             if self.penalty == Penalty::Bound {
                 sums.inner += row.inner;

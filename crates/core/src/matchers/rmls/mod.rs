@@ -54,13 +54,14 @@ impl Method for Rmls {
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?
             .with_negatives(&self.negatives, &counts.held_out_documents, self.seed)?;
         let n_words = counts.n_terms();
-        let asked = self.by_words.among(&self.features);
-        let (mut by_words, mut choices) = (asked == ByWords::Always, Vec::new());
+        let setting = self.by_words.among(&self.features);
+        // By half-sweep, whether words alone are better.
+        let mut choices = Vec::new();
         let (maps, mut report) = match scorer {
             Some(scorer) => {
                 let x = featurizer.queries(counts)?;
-                let all = (asked != ByWords::Always).then(|| data.y.clone());
-                let words = asked != ByWords::Never;
+                let all = (setting != ByWords::Always).then(|| data.y.clone());
+                let words = setting != ByWords::Never;
                 let words = words.then(|| featurizer.docs_by_words(counts)).transpose()?;
                 let mut validate = |l_x: &Panels, l_y: &Panels| {
                     let score = |y: &Option<Csr>| {
@@ -75,9 +76,11 @@ impl Method for Rmls {
             }
             None => self.fit_words(data, n_words, init, run, None)?,
         };
-        if let Some(&choice) = choices.get(report.best) {
-            (by_words, report.by_words) = (choice, choice && asked == ByWords::Auto);
-        }
+        let by_words = match choices.get(report.best) {
+            Some(&choice) => choice,
+            None => setting.unvalidated(counts) == ByWords::Always,
+        };
+        report.by_words = by_words && setting == ByWords::Auto;
         // The maps may be in scratch files by now; so are the embeddings of the documents if they do
         // not fit into memory.
         let embeddings = 4 * (counts.n_docs() * self.dim) as u64;
@@ -140,15 +143,9 @@ impl Method for Rmls {
             ("penalty", "[\"none\", \"none\", \"relative\", \"absolute\", \"bound\"]"),
             ("rho_x", "{ min = 0.05, max = 0.6, when = { penalty = \"relative\" } }"),
             ("rho_y", "{ min = 0.05, max = 0.6, when = { penalty = \"relative\" } }"),
-            // The papers' grids.
-            (
-                "beta",
-                "{ values = [0.001, 0.005, 0.1, 0.5, 1.0, 5.0, 10.0], when = { penalty = \"absolute\" } }",
-            ),
-            (
-                "gamma",
-                "{ values = [0.001, 0.005, 0.1, 0.5, 1.0, 5.0, 10.0], when = { penalty = \"absolute\" } }",
-            ),
+            // The papers have 0.001 to 10, in units of their clicks; mean weights are much smaller.
+            ("beta", "{ min = 1e-6, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
+            ("gamma", "{ min = 1e-6, max = 10.0, log = true, when = { penalty = \"absolute\" } }"),
             ("lambda_x", "{ min = 1.0, max = 20.0, log = true, when = { penalty = \"bound\" } }"),
             ("lambda_y", "{ min = 1.0, max = 20.0, log = true, when = { penalty = \"bound\" } }"),
             // Without a penalty the length of rows changes no ranking.

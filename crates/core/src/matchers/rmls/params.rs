@@ -148,7 +148,7 @@ impl Rmls {
         if self.sweeps == Some(0) && self.start != Start::Spectral {
             return Err(Error::parameter("sweeps", 0, "1 or more unless `start = spectral`"));
         }
-        check_weight("min_change", self.min_change)?;
+        check_share_below_one("min_change", self.min_change)?;
         check_weight("beta", self.beta)?;
         check_weight("gamma", self.gamma)?;
         check_share_below_one("rho_x", self.rho_x)?;

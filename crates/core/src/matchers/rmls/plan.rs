@@ -4,7 +4,8 @@ use super::bytes::{dense_bytes, scratch_bytes};
 use super::params::{Penalty, Rmls, Start};
 use crate::counted;
 use crate::linalg::{SvdParams, packed_bytes, svd_bytes};
-use crate::plan::{Fit, PROGRAM, Plan, RANKING, WIDTH, numbers, sum};
+use crate::matchers::ByWords;
+use crate::plan::{Fit, PROGRAM, Plan, RANKING, WIDTH, csr, numbers, sum};
 
 const MAPS: &str = "maps L_x and L_y";
 
@@ -28,7 +29,9 @@ impl Rmls {
         let spectral = self.start() != Start::Random;
         // Without validation data only one of the starts is taken; the plan is for the one that needs
         // more.
-        let starts = if self.start() == Start::Auto && validated { 2 } else { 1 };
+        let compared = self.start() == Start::Auto && validated;
+        let starts = if compared { 2 + u64::from(fit.warm_start) } else { 1 };
+        let by_words = self.by_words.among(&self.features) == ByWords::Auto;
         let shape = fit.factor_shape();
         let dense = dense_bytes(shape, fit.dim as usize);
         let maps = share.map_or(dense, |share| packed(fit, share));
@@ -41,6 +44,9 @@ impl Rmls {
         }
         if validated {
             sweep.push(fit.for_validation());
+            if by_words {
+                sweep.push(("documents by their words for validation", csr(fit.nnz_y, fit.n_docs)));
+            }
         }
         // The fit decides in the same order what fits into memory: the maps, a copy of the best ones,
         // the embeddings of the documents.
@@ -73,7 +79,12 @@ impl Rmls {
             let svd =
                 svd_bytes(fit.d_x as usize, fit.d_y as usize, &SvdParams::of(fit.dim as usize));
             let seeking = ("singular vectors of the start during training", svd);
-            phases.push(vec![fit.factors(), fit.between(), seeking]);
+            let mut phase = vec![fit.factors(), fit.between(), seeking];
+            if fit.warm_start {
+                phase.push(("the earlier maps", maps));
+                phase.push(("the earlier L_y that the solver starts from", fit.d_y * fit.dim * 4));
+            }
+            phases.push(phase);
         }
         if self.start() == Start::Auto {
             let copy = ("a copy of them to choose the start", fit.factors().1);
@@ -103,6 +114,10 @@ impl Rmls {
         let sweeps = self.most_sweeps(validated) as u64;
         let seconds = fit.rates.map(|rates| {
             let mut seconds = vec![fit.reading(rates)];
+            if self.start() == Start::Auto {
+                seconds
+                    .push(("spectrum of the clicks".to_owned(), 2.0 * fit.product(WIDTH, rates)));
+            }
             if spectral {
                 let width = fit.dim + (fit.dim / 5).max(10);
                 seconds.push(("singular vectors".to_owned(), fit.svd_seconds(width, rates)));
@@ -113,7 +128,8 @@ impl Rmls {
             let all = sweeps.saturating_mul(starts);
             seconds.push((counted(all, "sweep"), all as f64 * sweep));
             if validated {
-                let times = all.saturating_mul(2).saturating_add(u64::from(spectral));
+                let steps = all.saturating_mul(2).saturating_add(u64::from(spectral));
+                let times = steps.saturating_mul(1 + u64::from(by_words));
                 // Each score reads the embedding of its document.
                 let scores = numbers(fit.validation_scores, fit.dim) / rates.stream;
                 let once = RANKING * (scores + fit.embeddings_seconds(rates));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::matchers::by_words::BY_WORDS_REMARK;
+use crate::matchers::by_words::{BY_WORDS_REMARK, HELD_OUT_REMARK};
 use crate::matchers::pls::PlsReport;
 
 /// The name of the step before the first sweep.
@@ -88,9 +88,9 @@ pub struct RmlsReport {
     pub steps: Vec<RmlsStep>,
     /// The index in `steps` of the result.
     pub best: usize,
-    /// The first at which the effective rank fell below a tenth of its start, or to about one.
+    /// The index of the first step at which the effective rank fell below a tenth of its start, or to about one.
     pub collapsed: Option<usize>,
-    /// Whether validation chose to score documents by their words alone.
+    /// Whether validation, or the split, chose to score documents by their words alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_words: bool,
     /// The singular vectors of a spectral start.
@@ -144,7 +144,8 @@ impl RmlsReport {
             ));
         }
         if self.by_words {
-            remarks.push(BY_WORDS_REMARK.into());
+            let validated = kept.validation.is_some();
+            remarks.push(if validated { BY_WORDS_REMARK } else { HELD_OUT_REMARK }.into());
         }
         remarks
     }
@@ -155,7 +156,7 @@ impl RmlsReport {
             self.spectral.iter().flat_map(|spectral| spectral.warnings()).collect();
         let Some(best) = self.steps.get(self.best) else { return warnings };
         let kept = &best.step;
-        // Where several starts are compared, the collapse of one is no news.
+        // Where several starts are compared, one of them is expected to collapse.
         let one_start =
             self.branches().iter().filter(|(o, _)| *o != Some(Origin::Init)).count() < 2;
         if let Some(at) = self.collapsed.filter(|_| one_start) {
@@ -171,7 +172,7 @@ impl RmlsReport {
         }
         if kept == INIT {
             warnings.push(
-                "no sweep is better than the earlier maps: they are the result, and new features have no weight".into(),
+                "no sweep is better than the earlier maps: they are the result, and features that they lack have no weight".into(),
             );
         }
         warnings

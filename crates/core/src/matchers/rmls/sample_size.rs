@@ -6,13 +6,13 @@ use crate::linalg::Operator;
 const SAMPLE: usize = 4096;
 const LEAST_SAMPLE: usize = 256;
 /// Multiply-adds of dense products whose time is negligible.
-const FEW_MILLISECONDS: f64 = 2e8;
+const LEAST_BUDGET: f64 = 2e8;
 
 /// The number of rows whose Gram matrix and eigenvalues cost at most a twentieth of a sweep, or a few
 /// milliseconds; a dense multiply-add costs about an eighth of a sparse one.
 pub(super) fn sample_rows(operator: &Operator, dim: usize) -> usize {
     let sweep = 2.0 * operator.product_form().factors as f64 * dim as f64;
-    let budget = (sweep / 20.0 * 8.0).max(FEW_MILLISECONDS);
+    let budget = (sweep / 20.0 * 8.0).max(LEAST_BUDGET);
     let cost = |m: f64| {
         let small = m.min(dim as f64);
         m * small * dim as f64 + 10.0 * small.powi(3)

@@ -113,3 +113,34 @@ fn never_and_always_ask_no_validation() {
         assert!(message.contains("by_words = always"), "{message}");
     }
 }
+
+/// Without validation data the split decides.
+#[test]
+fn held_out_documents_are_scored_by_words_where_nothing_else_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut dataset = checkerboard(&dir.path().join("d"));
+    let run = Run::silent();
+    for name in ["rmls", "association"] {
+        for (held_out, by_words) in [(false, "auto"), (true, "auto"), (true, "never")] {
+            let mut params = small(name);
+            params.set("by_words", by_words).unwrap();
+            dataset.held_out_documents = if held_out { vec![0] } else { Vec::new() };
+            let counts = Counts::of(&dataset, &Preparation::default(), &run).unwrap();
+            let (matcher, report) = params.fit(&counts, None, &run).unwrap();
+            let remarks = match &report {
+                FitReport::Rmls(report) => report.remarks(),
+                FitReport::Steps(report) => report.notes.clone(),
+                _ => panic!("{name} has another report"),
+            };
+            let expected = held_out && by_words == "auto";
+            let told = remarks.iter().any(|remark| remark.contains("held out"));
+            assert_eq!(told, expected, "{name} {held_out} {by_words}: {remarks:?}");
+            let query = counts.read_query("cheap cover");
+            let clicked = matcher
+                .contributions(&counts, &query, 3)
+                .iter()
+                .any(|pair| pair.doc.starts_with("clicked for"));
+            assert_eq!(clicked, !expected, "{name} {held_out} {by_words}");
+        }
+    }
+}

@@ -17,7 +17,35 @@ fn one_week() -> FitShape {
         nnz_r: 163_600,
         dim: 200,
         validation_scores: 0,
+        warm_start: false,
     }
+}
+
+#[test]
+fn a_warm_start_keeps_the_earlier_model_and_its_maps() {
+    let shape = FitShape { validation_scores: 40_000, ..one_week() };
+    let plan = |shape: FitShape| shape.plan(&params("rmls", &[]), Some(&rates()), u64::MAX);
+    let (cold, warm) = (plan(shape.clone()), plan(FitShape { warm_start: true, ..shape.clone() }));
+    assert!(warm.total >= cold.total + shape.maps(), "{cold}\n{warm}");
+    let sweeps = |plan: &Plan| {
+        let seconds = plan.seconds.as_ref().unwrap();
+        seconds.iter().find(|(what, _)| what.ends_with(" sweeps")).unwrap().1
+    };
+    assert!((sweeps(&warm) / sweeps(&cold) - 1.5).abs() < 1e-9, "three starts instead of two");
+}
+
+#[test]
+fn words_alone_are_validated_beside_all_features() {
+    let shape = FitShape { validation_scores: 40_000, ..one_week() };
+    let of = |by_words| {
+        let params = params("rmls", &[("by_words", by_words)]);
+        let plan = shape.plan(&params, Some(&rates()), u64::MAX);
+        let validation =
+            |(what, seconds): &(String, f64)| what.starts_with("validation").then_some(*seconds);
+        (plan.total, plan.seconds.unwrap().iter().find_map(validation).unwrap())
+    };
+    let (auto, never) = (of("auto"), of("never"));
+    assert!(auto.0 > never.0 && (auto.1 / never.1 - 2.0).abs() < 1e-9, "{auto:?} {never:?}");
 }
 
 fn rates() -> Rates {
@@ -225,6 +253,7 @@ fn the_largest_numbers_do_no_harm() {
         nnz_r: 1 << 48,
         dim: most,
         validation_scores: 1000 * most,
+        warm_start: false,
     };
     shape.check().unwrap();
     let mut all: Vec<Params> = methods().map(|(name, _)| Params::named(name).unwrap()).collect();
@@ -250,6 +279,7 @@ fn the_largest_numbers_do_no_harm() {
         nnz_r: u64::MAX,
         dim: u64::MAX,
         validation_scores: u64::MAX,
+        warm_start: false,
     };
     for params in all {
         for shape in [shape, endless] {

@@ -68,7 +68,7 @@ fn a_new_document_scores_as_one_of_training_with_the_same_words() {
 }
 
 #[test]
-fn newcomers_are_explained_as_documents_of_the_model() {
+fn unseen_documents_are_explained_as_documents_of_the_model() {
     let dir = tempfile::tempdir().unwrap();
     let dataset = four(&dir.path().join("d"));
     for name in ["bm25", "vsm", "lm", "lm-jm", "pls", "rmls", "pls+bm25", "rrf:pls+bm25"] {

@@ -5,7 +5,7 @@ use super::fitted::{ClassCosine, Factorised, Learnt};
 use crate::early_stopping::EarlyStopping;
 use crate::features::{Counts, Features, Featurizer};
 use crate::linalg::Dense;
-use crate::matchers::space::{DIM, Varied};
+use crate::matchers::space::{TOPICS, Varied};
 use crate::matchers::{FitReport, Fitting, Matcher, SavedState, StepsReport};
 use crate::params::check::{MOST, check_range, check_weight};
 use crate::topic::{Corpus, FactorKind, Factorise, Factors, Topics};
@@ -37,7 +37,7 @@ impl FactorisedMethod<'_> {
     }
 
     pub fn search_space(&self) -> Vec<Varied> {
-        let mut space = vec![DIM];
+        let mut space = vec![TOPICS];
         if let FactorKind::Rlsi { .. } = self.factorise.kind {
             space.push(("lambda1", "{ min = 0.01, max = 1.0, log = true }"));
             space.push(("lambda2", "{ min = 0.003, max = 1.0, log = true }"));

@@ -10,7 +10,7 @@ use super::bag::BagMatcher;
 use super::params;
 use super::plan::plan_bags;
 use crate::features::Counts;
-use crate::matchers::space::{DIM, Varied};
+use crate::matchers::space::{TOPICS, Varied};
 use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState};
 use crate::params::check::{MOST, check_positive, check_range, check_weight};
 use crate::plan::{Fit, Plan};
@@ -127,7 +127,7 @@ impl Method for Lda {
 
     fn search_space(&self) -> Vec<Varied> {
         vec![
-            DIM,
+            TOPICS,
             ("alpha", "{ min = 0.003, max = 0.3, log = true }"),
             ("eta", "{ min = 0.003, max = 0.3, log = true }"),
         ]

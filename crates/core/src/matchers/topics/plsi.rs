@@ -9,7 +9,7 @@ use super::bag::BagMatcher;
 use super::params;
 use super::plan::plan_bags;
 use crate::features::Counts;
-use crate::matchers::space::{DIM, Varied};
+use crate::matchers::space::{TOPICS, Varied};
 use crate::matchers::{FitReport, Fitting, Matcher, Method, SavedState};
 use crate::params::check::{MOST, check_range, check_weight};
 use crate::plan::{Fit, Plan};
@@ -87,6 +87,6 @@ impl Method for Plsi {
     }
 
     fn search_space(&self) -> Vec<Varied> {
-        vec![DIM, ("tempering", "{ min = 0.5, max = 1.0 }")]
+        vec![TOPICS, ("tempering", "{ min = 0.5, max = 1.0 }")]
     }
 }

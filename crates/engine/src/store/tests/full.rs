@@ -1,4 +1,4 @@
-//! A disk without room.
+//! A full disk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn the_reserve_is_for_what_must_be_possible() {
     assert_eq!(standing(&store).into_keys().collect::<Vec<_>>(), ["b"]);
 }
 
-/// A store on a disk that has as much room as `ask` says, of which 64 MiB are kept free.
+/// A store on a disk that has as much space as `ask` says, of which 64 MiB are kept free.
 fn on_disk(ask: fn(&Path) -> Option<u64>) -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.sqlite");
@@ -99,7 +99,7 @@ fn on_disk(ask: fn(&Path) -> Option<u64>) -> (tempfile::TempDir, Store) {
 }
 
 #[test]
-fn a_write_needs_room_for_all_that_becomes_of_it() {
+fn a_write_needs_disk_space_for_all_that_becomes_of_it() {
     static FREE: AtomicU64 = AtomicU64::new(67 << 20);
     let (folder, store) = on_disk(|_| Some(FREE.load(Ordering::Relaxed)));
     let bulk = || vec![("bulk".to_owned(), saying("x".repeat(37 << 20)))];
@@ -118,7 +118,7 @@ fn a_write_needs_room_for_all_that_becomes_of_it() {
     store.upsert(vec![("small".into(), saying("x"))]).unwrap();
     FREE.store((64 + 3 * 38) << 20, Ordering::Relaxed);
     store.upsert(bulk()).unwrap();
-    // The text index has still to take it in, and the room for that is not given away.
+    // The text index has still to take it in, and the disk space for that is not given away.
     FREE.store((64 + 2) << 20, Ordering::Relaxed);
     let small = || vec![("small".to_owned(), saying("y"))];
     assert!(matches!(store.upsert(small()), Err(StoreError::Full(_))));
@@ -151,7 +151,7 @@ fn documents_take_no_more_than_is_counted() {
 }
 
 #[test]
-fn requests_that_come_together_share_the_room() {
+fn requests_that_come_together_share_the_disk_space() {
     static FREE: AtomicU64 = AtomicU64::new((64 + 3 * 5) << 20);
     let (_folder, store) = on_disk(|_| Some(FREE.load(Ordering::Relaxed)));
     let (release, held) = std::sync::mpsc::channel::<()>();
@@ -174,14 +174,14 @@ fn requests_that_come_together_share_the_room() {
         release.send(()).unwrap();
         threads.into_iter().map(|t| usize::from(t.join().unwrap())).sum::<usize>()
     });
-    // The room of 5 MiB is that of two, also if they come one by one: what is written waits for
+    // The space of 5 MiB is that of two, also if they come one by one: what is written waits for
     // the text index.
     assert_eq!(standing(store).len(), written);
     assert!((1..=3).contains(&written), "{written}");
 }
 
 #[test]
-fn room_that_comes_back_is_seen_without_a_write() {
+fn disk_space_that_comes_back_is_seen_without_a_write() {
     static FREE: AtomicU64 = AtomicU64::new(60 << 20);
     let (_folder, store) = on_disk(|_| Some(FREE.load(Ordering::Relaxed)));
     assert!(store.is_full(), "before anybody wrote");

@@ -1,4 +1,4 @@
-//! Against dense algebra on small matrices, and against the models at both ends of the knob.
+//! Against dense algebra on small matrices, and against the models at both ends of λ.
 
 use proptest::prelude::*;
 

@@ -133,7 +133,7 @@ fn what_is_sent_to_pages_counts_among_all_bodies() {
     let answer = server.ask("POST", "/", form, &[b'x'; 3 << 19]);
     assert_eq!(answer.status, 503);
     assert!(answer.detail().contains("send too much at the same time"), "{}", answer.detail());
-    // Its room is free again.
+    // Its slot is free again.
     assert_eq!(server.ask("POST", "/", form, &[b'x'; 1 << 19]).status, 200);
 }
 
