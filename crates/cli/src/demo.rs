@@ -296,18 +296,19 @@ fn telling_examples(
         found.push((served, i as u32, best.doc));
     }
     found.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let class = |doc: u32| {
+        dataset.documents.get(doc as usize).ok().and_then(|d| d.fields.get("class").cloned())
+    };
+    // Of different classes if there are some, else of different documents.
     let mut chosen: Vec<(String, u32)> = Vec::new();
-    for (_, i, doc) in found {
-        let text = learnt.counts.query_texts[i as usize].clone();
-        // Examples of different classes.
-        let class = |doc: u32| {
-            dataset.documents.get(doc as usize).ok().and_then(|d| d.fields.get("class").cloned())
-        };
-        if chosen.iter().all(|&(_, other)| class(other) != class(doc)) {
-            chosen.push((text, doc));
-        }
-        if chosen.len() == 2 {
-            break;
+    for of_other_classes in [true, false] {
+        for &(_, i, doc) in &found {
+            let is_new = |&(_, other): &(String, u32)| {
+                other != doc && (!of_other_classes || class(other) != class(doc))
+            };
+            if chosen.len() < 2 && chosen.iter().all(is_new) {
+                chosen.push((learnt.counts.query_texts[i as usize].clone(), doc));
+            }
         }
     }
     Ok(chosen)

@@ -8,7 +8,7 @@ use clap::Args;
 use liken::Run;
 use liken::data::Dataset;
 use liken::features::Counts;
-use liken::matchers::{Mixture, Model, Params, plan_all, plan_parts};
+use liken::matchers::{Mixture, Params, plan_all, plan_parts};
 use liken::memory;
 use liken::memory::Bytes;
 use liken::plan::{FitShape, Machine, Plan};
@@ -299,7 +299,7 @@ pub fn announce(
     counts: &Counts,
     params: &[Params],
     judged: u64,
-    init: Option<&Model>,
+    warm_start: bool,
     run: &Run<'_>,
     console: &Console,
 ) -> liken::Result<()> {
@@ -308,7 +308,7 @@ pub fn announce(
     let machine = stored();
     let params: Vec<&Params> = params.iter().collect();
     let rates = machine.as_ref().map(|machine| &machine.rates);
-    for plan in plan_all(counts, &params, judged, init, rates, limit) {
+    for plan in plan_all(counts, &params, judged, warm_start, rates, limit) {
         if plan.total >= LARGE || plan.total > limit / 10 {
             console.note(plan.to_string().trim_end());
         }

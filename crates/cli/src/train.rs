@@ -96,7 +96,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         let scratch = folder.path("");
         let run = &args.fit.within(run).with_scratch(&scratch);
         let before = |counts: &Counts, judged: u64| {
-            announce(counts, &params, judged, init.as_ref(), run, console)
+            announce(counts, &params, judged, init.is_some(), run, console)
         };
         let trained = training::train_from(
             &dataset,

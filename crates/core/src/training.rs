@@ -159,7 +159,7 @@ pub fn fit_all(
     let task = validation(dataset, counts, candidates, variant);
     let params: Vec<&Params> = models.iter().map(|(_, params)| params).collect();
     let limit = run.memory();
-    for plan in plan_all(counts, &params, task.n_scored(), None, None, limit) {
+    for plan in plan_all(counts, &params, task.n_scored(), false, None, limit) {
         plan.check(limit)?;
     }
     fit_each(&task, counts, models, models.iter().map(|_| None).collect(), run)

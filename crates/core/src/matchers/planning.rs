@@ -1,22 +1,21 @@
 //! Plans of fits before they start: [`crate::plan`] for methods and counts. Each method plans itself
 //! ([`Method::plan`](super::Method::plan)).
 
-use super::{Model, Params};
+use super::Params;
 use crate::features::{Counts, Features};
 use crate::plan::{Fit, FitShape, Plan, Rates};
 
 /// The plans of fits of `params` to `counts` one after the other, as in a mix or a comparison, with
 /// the fitted models still in memory. `validation_scores` as in [`FitShape::validation_scores`]. Methods that learn nothing
-/// have no plan, but the memory of their models counts. `init` is the model of a warm start.
+/// have no plan, but the memory of their models counts. `warm_start` says whether they start from an earlier model.
 pub fn plan_all(
     counts: &Counts,
     params: &[&Params],
     validation_scores: u64,
-    init: Option<&Model>,
+    warm_start: bool,
     rates: Option<&Rates>,
     limit: u64,
 ) -> Vec<Plan> {
-    let warm_start = init.is_some();
     let shapes: Vec<FitShape> = params
         .iter()
         .map(|params| FitShape { warm_start, ..FitShape::of(counts, params, validation_scores) })

@@ -22,9 +22,9 @@ const DEPTH: usize = 200;
 /// The best documents that recall is measured by.
 const BEST: usize = 100;
 
-/// Documents that are scored for each one that is wanted, as few as find enough of the best. Four need a
-/// tenth of the postings that one needs for the same recall; more help where scores are no sums over features.
-const RESCORED: [usize; 3] = [4, 16, 64];
+/// Documents that are scored for each one that is wanted. Four need a tenth of the postings that one needs
+/// for the same recall.
+const RESCORED: usize = 4;
 
 /// An inverted index, and how much of it a search reads.
 pub(crate) struct Postings {
@@ -37,16 +37,9 @@ pub(crate) struct Postings {
 struct Measured {
     #[serde(flatten)]
     report: PostingReport,
-    /// Documents that are scored for each one that is wanted.
-    #[serde(default = "few_rescored")]
-    rescored: usize,
     /// The mean number of features of the queries.
     #[serde(default)]
     features: f64,
-}
-
-fn few_rescored() -> usize {
-    RESCORED[0]
 }
 
 impl Measured {
@@ -97,25 +90,18 @@ impl Postings {
         let features = weights.iter().map(|(indices, _)| indices.len()).sum::<usize>() as f64
             / weights.len().max(1) as f64;
         let wanted = IndexParams::default().recall;
-        let mut recall = 0.0;
-        let mut measured = None;
-        for rescored in RESCORED {
-            let candidates = |query: usize, postings| {
-                let (indices, values) = &weights[query];
-                index.candidates(Row { indices, values }, rescored * DEPTH, postings, None)
-            };
-            let report = index.measure(wanted, &best, candidates, run)?;
-            recall = report.recall_at_10.min(report.recall_at_100);
-            if recall >= wanted {
-                measured = Some(Measured { report, rescored, features });
-                break;
-            }
-        }
-        let Some(measured) = measured else {
+        let candidates = |query: usize, postings| {
+            let (indices, values) = &weights[query];
+            index.candidates(Row { indices, values }, RESCORED * DEPTH, postings, None)
+        };
+        let report = index.measure(wanted, &best, candidates, run)?;
+        let recall = report.recall_at_10.min(report.recall_at_100);
+        if recall < wanted {
             return Ok(format!(
                 "all documents are scored: the inverted index finds {recall:.3} of the best, wanted {wanted}"
             ));
-        };
+        }
+        let measured = Measured { report, features };
         let file = NewFile::create(&folder.join(POSTINGS_FILE))?;
         serde_json::to_writer_pretty(file.writer()?, &measured)
             .map_err(|error| Error::internal(format!("{POSTINGS_FILE}: {error}")))?;
@@ -148,7 +134,7 @@ impl Postings {
         let n = self.index.n_docs();
         let share = allowed.map_or(1, |allowed| n.div_ceil(allowed.len().max(1)));
         let most = self.measured.postings(depth, query.len(), share);
-        self.index.candidates(query, self.measured.rescored * depth, most, allowed)
+        self.index.candidates(query, RESCORED * depth, most, allowed)
     }
 }
 
@@ -168,7 +154,7 @@ mod tests {
             r#"{"postings": 4096, "recall_at_10": 1.0, "recall_at_100": 0.98, "queries": 256}"#;
         // Of an earlier version.
         let measured: Measured = serde_json::from_str(text).unwrap();
-        assert_eq!((measured.rescored, measured.postings(200, 5000, 1)), (4, 4096));
+        assert_eq!(measured.postings(200, 5000, 1), 4096);
         let measured = Measured { features: 100.0, ..measured };
         let postings = [(200, 100, 1), (10, 10, 1), (1000, 100, 1), (200, 250, 1), (400, 200, 3)]
             .map(|(depth, features, share)| measured.postings(depth, features, share));
