@@ -4,7 +4,7 @@ dimensions beside them.
 For every log an experiment file is written and replayed: RMLS with its defaults, as published (random start),
 and with a spectral start on log clicks, each with three seeds, and association. On the larger logs the
 defaults are also tested against BM25, BLTM, walk + BM25 and LSI_qd + BM25. Logs are made by `liken synth` or
-read from LIKEN_DATA (default ../shared/data).
+read from LIKEN_DATA (default ../shared/data). The last table has the time of training.
 
 Usage: make bench-starts, or python3 bench/starts.py [log ...]
 """
@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from statistics import mean
 
@@ -58,6 +59,8 @@ TESTED = {
 }
 # Logs on which the limit is compared with a spectral start and mixed with it, all with the earlier weights of clicks.
 LIMITS = {"week02-limit": (LOGS["week02"][0], 300), "demo-limit": LOGS["demo"], "nfcorpus-limit": LOGS["nfcorpus"]}
+# Logs on which training is timed: the words of `liken synth`, the dimensions of PLS.
+TIMED = {"demo-times": (["demo"], 100), "week-times": (["one-week"], 100), "half02-times": (["half-year", "--scale", "0.2"], 100)}
 # Logs on which half the dimensions come from each start.
 HALVES = {f"{name}-halves": LOGS[name] for name in ("demo", "zzquerylog", "nfcorpus", "week02", "half002")}
 OTHERS = ["bm25", "bltm", "walk+bm25", "lsi_qd+bm25"]
@@ -155,6 +158,25 @@ def halves(name, data, dim):
     print(f"| {name}, {dim} | {shown} |", flush=True)
 
 
+def times(name, log, dim):
+    """Seconds of whole commands that train, the best of three."""
+    data, model = WORK / f"{name}-data", WORK / f"{name}-model"
+    if not data.exists():
+        subprocess.run([LIKEN, "--quiet", "synth", *log, "-o", data], stdout=subprocess.DEVNULL, check=True)
+
+    def seconds(*words):
+        best = float("inf")
+        for _ in range(3):
+            start = time.perf_counter()
+            subprocess.run([LIKEN, "--quiet", "train", *words, data, "-o", model, "--force"], stdout=subprocess.DEVNULL, check=True)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    commands = [("bm25",), ("pls", "--dim", str(dim)), ("association",), ("association", "--set", "depth=one")]
+    shown = [seconds(*command) for command in commands]
+    print(f"| {name}, {dim} | " + " | ".join(f"{value:.2f}" for value in shown) + f" | {shown[2] / shown[1]:.2f} |", flush=True)
+
+
 # The header of each table, its logs, and what writes a row.
 TABLES = [
     ("nDCG@5 / @10 on test, means of three seeds\n| log, dimensions | bm25 | default | published | spectral, log clicks | association "
@@ -162,6 +184,7 @@ TABLES = [
     ("| log, dimensions, nDCG@5 | rmls | other | difference | p, t-test after Holm |", TESTED, tests),
     ("| log, dimensions, nDCG@10 | half | one | spectral | spectral+half | half+bm25 | spectral+half+bm25 |", LIMITS, limits),
     ("| log, dimensions, nDCG@10 | random | spectral | half of each, mixed |", HALVES, halves),
+    ("| log, dimensions of PLS, seconds | bm25 | pls | association | association, one sweep | association / pls |", TIMED, times),
 ]
 
 

@@ -384,18 +384,18 @@ mod tests {
                 let list = &index.lists[feature as usize];
                 let bound = &index.bounds[feature as usize];
                 let largest = bound.impact(weight);
-                for level in 0..LEVELS {
+                for (level, share) in LARGEST.into_iter().enumerate() {
                     let begin = if level == 0 { 0 } else { list.ends[level - 1] };
                     let span = [begin, list.ends[level]].map(|at| list.start as usize + at as usize);
                     let span = span[0]..span[1];
-                    let within = bucket(largest * LARGEST[level]) >= cut;
+                    let within = bucket(largest * share) >= cut;
                     if within && !span.is_empty() {
                         prop_assert!(selected.contains(&feature));
                         read += span.len() as u64;
-                        buckets.push(bucket(largest * LARGEST[level]));
+                        buckets.push(bucket(largest * share));
                     }
                     for &value in &index.values[span] {
-                        prop_assert!(value.abs() <= bound.largest * LARGEST[level]);
+                        prop_assert!(value.abs() <= bound.largest * share);
                         let skipped = bucket((weight * value).abs() * 0.999) >= cut;
                         prop_assert!(within || !skipped);
                     }

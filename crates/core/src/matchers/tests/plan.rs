@@ -25,7 +25,7 @@ fn one_week() -> FitShape {
 fn a_warm_start_keeps_the_earlier_model_and_its_maps() {
     let shape = FitShape { validation_scores: 40_000, ..one_week() };
     let plan = |shape: FitShape| shape.plan(&params("rmls", &[]), Some(&rates()), u64::MAX);
-    let (cold, warm) = (plan(shape.clone()), plan(FitShape { warm_start: true, ..shape.clone() }));
+    let (cold, warm) = (plan(shape), plan(FitShape { warm_start: true, ..shape }));
     assert!(warm.total >= cold.total + shape.maps(), "{cold}\n{warm}");
     let sweeps = |plan: &Plan| {
         let seconds = plan.seconds.as_ref().unwrap();
