@@ -53,7 +53,7 @@ pub struct Document {
 /// The description of a dataset in its manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatasetAbout {
-    /// Its size.
+    /// Numbers of queries, documents and pairs.
     pub counts: DatasetSize,
     /// The files it was made from.
     pub sources: Vec<Source>,

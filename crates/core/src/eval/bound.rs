@@ -36,7 +36,7 @@ pub struct Bound {
     pub broken: Vec<String>,
     /// Notes on the interpretation.
     pub notes: Vec<String>,
-    /// The sample.
+    /// Sizes of the training data that the bound depends on.
     pub sample: Sample,
     /// The largest norms of rows; `None` for PLS.
     pub rows: Option<RowNorms>,
@@ -99,7 +99,7 @@ pub struct Constants {
     pub b: f64,
     /// sup ‖L_x·L_yᵀ‖_F.
     pub c: f64,
-    /// The bound.
+    /// The bound on the gap between training and unseen data, in units of the responses.
     pub bound: f64,
     /// The bound at R = 1, to be compared with the measured gap.
     pub bound_at_one: f64,

@@ -63,7 +63,7 @@ pub struct Comparison {
     pub measures: Vec<Measure>,
     /// The variant of the measures.
     pub variant: Variant,
-    /// The queries.
+    /// Whether validation or test queries are measured.
     pub on: HeldOut,
     /// Documents ranked.
     pub candidates: Candidates,

@@ -41,7 +41,7 @@ pub struct Part {
     pub weight: f64,
     /// Parameters of the fit.
     pub params: Params,
-    /// The matcher.
+    /// What fitting yielded.
     pub matcher: Arc<dyn Matcher>,
 }
 
@@ -58,7 +58,7 @@ pub struct Model {
     pub about: ModelAbout,
     /// The counts of training.
     pub counts: Counts,
-    /// The matchers.
+    /// One part, or those of a mix in its order.
     pub parts: Vec<Part>,
     tie_rank: Vec<u32>,
     /// The number of documents of training; documents added later come after them.
@@ -108,7 +108,7 @@ pub struct ModelAbout {
 /// Weight and parameters of a part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartAbout {
-    /// Its weight.
+    /// Its weight in the mix.
     pub weight: f64,
     /// Parameters of the fit.
     #[serde(flatten)]

@@ -11,9 +11,9 @@ use crate::sparse::Row;
 /// A measure and its variant.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// The measure.
+    /// The measure that validation maximises.
     pub measure: Measure,
-    /// Its variant.
+    /// Gains, discounts and what is relevant.
     pub variant: Variant,
 }
 

@@ -52,7 +52,7 @@ pub struct IndexBuilder {
 pub struct BuildReport {
     /// The number of documents.
     pub documents: u32,
-    /// The models.
+    /// The models of the index, in the order in which they were named.
     pub models: Vec<BuiltModel>,
     /// The names of the rankers.
     pub rankers: Vec<String>,

@@ -29,7 +29,7 @@ pub enum TextError {
     Broken {
         /// Folder of the text index.
         folder: PathBuf,
-        /// The fault.
+        /// Why it cannot be used, in words.
         reason: String,
     },
     /// Another process writes to it.

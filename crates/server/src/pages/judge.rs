@@ -102,7 +102,7 @@ pub fn meaning(grade: u8, max: u8) -> &'static str {
     }
 }
 
-/// The page.
+/// The page on which documents of a query are judged.
 pub fn render(view: &JudgeView) -> Markup {
     let ask = &view.ask;
     let body = html! {

@@ -72,7 +72,7 @@ pub fn default_columns(models: &[ModelInfo]) -> Vec<String> {
     }
 }
 
-/// The page.
+/// The search page: form, results and their explanations.
 pub fn render(view: &SearchView) -> Markup {
     let title = match view.ask.query.as_str() {
         "" => "Search".to_owned(),

@@ -105,7 +105,7 @@ impl GradientScale {
         (sums.rest >> self.count_bits) as i64 as f64
     }
 
-    /// The gradients.
+    /// The sum of gradients, from the whole numbers that it is kept in.
     pub fn gradient(&self, sums: Sums) -> f64 {
         if self.gradient > 0.0 { sums.gradient as f64 / self.gradient } else { 0.0 }
     }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::pages::search_params::{FUSIONS, MOST_COLUMNS};
 use crate::pages::search_view::SearchView;
 
-/// The form.
+/// The query with all options of a search.
 pub fn form(view: &SearchView) -> Markup {
     let ask = &view.ask;
     let choices = choices(view);
