@@ -60,7 +60,7 @@ TESTED = {
 # Logs on which the limit is compared with a spectral start and mixed with it, all with the earlier weights of clicks.
 LIMITS = {"week02-limit": (LOGS["week02"][0], 300), "demo-limit": LOGS["demo"], "nfcorpus-limit": LOGS["nfcorpus"]}
 # Logs on which training is timed: the words of `liken synth`, the dimensions of PLS.
-TIMED = {"demo-times": (["demo"], 100), "week-times": (["one-week"], 100), "half02-times": (["half-year", "--scale", "0.2"], 100)}
+TIMED = {"demo-times": (["demo"], 100), "week-times": (["one-week"], 100)}
 # Logs on which half the dimensions come from each start.
 HALVES = {f"{name}-halves": LOGS[name] for name in ("demo", "zzquerylog", "nfcorpus", "week02", "half002")}
 OTHERS = ["bm25", "bltm", "walk+bm25", "lsi_qd+bm25"]

@@ -11,7 +11,6 @@
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use liken::data::Dataset;
@@ -26,18 +25,8 @@ const SIGMA: [f64; 5] = [0.0, 0.25, 0.5, 1.0, 2.0];
 /// Powers of the norms of rows and columns.
 const NORMS: [[f64; 2]; 5] = [[0.0, 0.0], [0.5, 0.5], [1.0, 0.25], [1.0, 0.5], [1.0, 1.0]];
 
-fn main() -> ExitCode {
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("{error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(args: &[String]) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let Some((path, dims)) = args.split_first() else {
         return Err("usage: family DATASET [DIM …]".into());
     };

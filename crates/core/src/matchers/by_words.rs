@@ -11,11 +11,17 @@ use crate::{Error, Result};
 /// The tensor of a model whose documents are scored by their words alone.
 pub(super) const BY_WORDS: &str = "by_words";
 
-/// The remark of a report where validation chose words alone.
-pub(super) const BY_WORDS_REMARK: &str = "documents are scored by their words alone, which is better on validation than with the queries they were clicked for";
-
-/// The remark where the split chose words alone, since there is no validation data.
-pub(super) const HELD_OUT_REMARK: &str = "documents are scored by their words alone, since the documents to be found are held out and have no clicks";
+/// The remark of a report where words alone were chosen: on validation, or without it by the split.
+pub(super) fn remark(validated: bool) -> &'static str {
+    match validated {
+        true => {
+            "documents are scored by their words alone, which is better on validation than with the queries they were clicked for"
+        }
+        false => {
+            "documents are scored by their words alone, since the documents to be found are held out and have no clicks"
+        }
+    }
+}
 
 /// Whether documents with features of both words and clicks are scored by their words alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,12 +43,12 @@ impl ByWords {
         if features.has_both_of_docs() { self } else { ByWords::Never }
     }
 
-    /// What is chosen without validation data.
-    pub(super) fn unvalidated(self, counts: &Counts) -> ByWords {
+    /// Whether words alone count where there is no validation data to choose.
+    pub(super) fn unvalidated(self, counts: &Counts) -> bool {
         match self {
-            ByWords::Auto if counts.held_out_documents.is_empty() => ByWords::Never,
-            ByWords::Auto => ByWords::Always,
-            set => set,
+            ByWords::Auto => !counts.held_out_documents.is_empty(),
+            ByWords::Never => false,
+            ByWords::Always => true,
         }
     }
 

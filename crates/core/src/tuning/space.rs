@@ -53,8 +53,6 @@ pub struct Space {
 #[derive(Debug, Clone, PartialEq)]
 struct Condition {
     key: String,
-    /// The tables that the key is in, with a dot after each.
-    prefix: String,
     on: String,
     value: Value,
 }
@@ -94,17 +92,14 @@ impl Space {
 
     /// The space in the order of its stages, if `base` takes all of it.
     fn checked(mut self, base: &Setting) -> Result<Space> {
-        for condition in &mut self.conditions {
-            // The full name, if it is not one with the prefix of the key.
-            let known = |name: &str| self.keys.iter().any(|(key, _)| key == name);
-            if let Some(on) = condition.on.strip_prefix(&condition.prefix)
-                && !known(&condition.on)
-                && known(on)
-            {
-                condition.on = on.to_owned();
+        for Condition { key, on, .. } in &mut self.conditions {
+            let (tables, _) = key.rsplit_once('.').unwrap_or_default();
+            let within = format!("{tables}.{on}");
+            if self.keys.iter().any(|(known, _)| *known == within) {
+                *on = within;
             }
         }
-        for Condition { key, on, value, .. } in &self.conditions {
+        for Condition { key, on, value } in &self.conditions {
             if key == on {
                 let problem = format!("{key}: when: expected another key than {key} itself");
                 return Err(Error::Setting { problem });
@@ -238,7 +233,7 @@ impl Space {
                 Value::Array(list) => Values::List(list.clone()),
                 Value::Object(inner) if is_range || value["values"].is_array() => {
                     let mut inner = inner.clone();
-                    self.add_conditions(&key, prefix, inner.remove("when"))?;
+                    self.add_conditions(&key, inner.remove("when"))?;
                     match inner.remove("values") {
                         Some(Value::Array(list)) if inner.is_empty() => Values::List(list),
                         Some(_) => {
@@ -262,16 +257,12 @@ impl Space {
         Ok(())
     }
 
-    fn add_conditions(&mut self, key: &str, prefix: &str, when: Option<Value>) -> Result<()> {
+    fn add_conditions(&mut self, key: &str, when: Option<Value>) -> Result<()> {
         match when {
             None => Ok(()),
             Some(Value::Object(table)) if !table.is_empty() => {
-                let condition = |(on, value): (String, Value)| Condition {
-                    key: key.to_owned(),
-                    prefix: prefix.to_owned(),
-                    on: format!("{prefix}{on}"),
-                    value,
-                };
+                let condition =
+                    |(on, value): (String, Value)| Condition { key: key.to_owned(), on, value };
                 self.conditions.extend(flat(&table).into_iter().map(condition));
                 Ok(())
             }
@@ -402,3 +393,6 @@ fn stage(key: &str, base: &Setting) -> usize {
 fn same(a: &Value, b: &Value) -> bool {
     a == b || a.is_number() && a.as_f64() == b.as_f64()
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,9 @@ const GROWTH_WITHIN: f64 = 1e6;
 /// Not less: projecting out a direction that is not accurate yet removes parts of others.
 const GROWTH_BESIDE: f64 = 1e6;
 
+/// By which factor a direction may grow in columns of which nothing is known: f32 ends at 10³⁸.
+const UNKNOWN_GROWTH: f64 = 1e24;
+
 /// Columns filtered together.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Batch {
@@ -54,7 +57,9 @@ fn degree(lambda: f64, bound: f64, gain: f64) -> usize {
 
 /// Cuts the columns with eigenvalues `lambda` (descending) into batches. `gains` has the factor by
 /// which each wanted column must still grow; 1 or less: it has converged. The spare columns get the
-/// highest degree of the wanted ones.
+/// highest degree of the wanted ones. Columns below the bound are random: they may hold directions
+/// up to the largest, of which the filter cannot know, so they stay by themselves and their degree
+/// is one at which even these do not overflow.
 pub(super) fn batches(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Batch> {
     let mut degrees: Vec<usize> = gains
         .iter()
@@ -63,6 +68,12 @@ pub(super) fn batches(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Batch> {
         .collect();
     let most = degrees.iter().copied().max().unwrap_or(0).max(1);
     degrees.resize(lambda.len(), most);
+    let is_random = |i: usize| lambda[i] < bound;
+    let safe = UNKNOWN_GROWTH.ln() / growth(lambda[0], bound).ln();
+    let safe = safe.clamp(1.0, MAX_DEGREE as f64) as usize;
+    for i in (0..lambda.len()).filter(|&i| is_random(i)) {
+        degrees[i] = degrees[i].min(safe);
+    }
     let growths: Vec<f64> = lambda.iter().map(|&lambda| growth(lambda, bound)).collect();
     let outgrows = |i: usize, j: usize, degree: usize, limit: f64| {
         (growths[i] / growths[j]).powi(degree as i32) > limit
@@ -75,7 +86,7 @@ pub(super) fn batches(lambda: &[f64], bound: f64, gains: &[f64]) -> Vec<Batch> {
         let mut end = start + 1;
         while end < lambda.len() && end - start < WIDTH {
             let higher = degree.max(degrees[end]);
-            if outgrows(start, end, higher, GROWTH_WITHIN) {
+            if is_random(start) != is_random(end) || outgrows(start, end, higher, GROWTH_WITHIN) {
                 break;
             }
             degree = higher;

@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use self::kernel::Kernel;
 use self::norms::Scales;
 pub use self::params::{Association, Depth};
-use super::by_words::{BY_WORDS, BY_WORDS_REMARK, HELD_OUT_REMARK};
+use super::by_words::{BY_WORDS, remark};
 use super::method::{Fitting, Matcher, Method, SavedState, SparseVectors, ValidationScorer};
 use super::space::{DOC_CLICKS, QUERY_CLICKS, RESPONSE, Varied, WEIGHTING};
 use super::sparse_vector::{SparseVector, row_of, single};
@@ -39,7 +39,6 @@ use crate::features::{Counts, Features, Featurizer, QueryTerms, UnseenCounts, We
 use crate::file::{Tensors, TensorsWriter};
 use crate::params::check::{MOST, check_range};
 use crate::plan::{Fit, Plan, WIDTH};
-use crate::ranking::unsigned_zero;
 use crate::sparse::{Csr, Row};
 use crate::{Error, Result};
 
@@ -68,24 +67,22 @@ impl Method for Association {
         let data = Weighted::of(counts, &featurizer, self.weighting, self.response)?;
         let (scales, mut notes) = Scales::of(&data, self, run)?;
         let mut matcher = Associated::new(self.depth, featurizer, data, scales)?;
-        match (self.by_words.among(&self.features), scorer) {
+        let setting = self.by_words.among(&self.features);
+        let by_words = match (setting, scorer) {
             (ByWords::Auto, Some(scorer)) => {
                 run.step("validation", 0, None)?;
                 let by_words = matcher.by_words(counts)?;
                 let few = (self.depth == Depth::One).then(|| some_queries(scorer, counts.n_docs()));
                 let score = |matcher: &Associated| matcher.validation(counts, scorer, few.as_ref());
-                if score(&by_words)? > score(&matcher)? {
-                    matcher = by_words;
-                    notes.push(BY_WORDS_REMARK.into());
-                }
+                (score(&by_words)? > score(&matcher)?).then_some(by_words)
             }
-            (setting, _) => {
-                if setting.unvalidated(counts) == ByWords::Always {
-                    matcher = matcher.by_words(counts)?;
-                    if setting == ByWords::Auto {
-                        notes.push(HELD_OUT_REMARK.into());
-                    }
-                }
+            _ if setting.unvalidated(counts) => Some(matcher.by_words(counts)?),
+            _ => None,
+        };
+        if let Some(by_words) = by_words {
+            matcher = by_words;
+            if setting == ByWords::Auto {
+                notes.push(remark(scorer.is_some()).into());
             }
         }
         let report = StepsReport { notes, ..StepsReport::default() };
@@ -225,9 +222,8 @@ fn some_queries(scorer: &ValidationScorer<'_>, n_docs: usize) -> BTreeSet<u32> {
 
 /// Σ_v y_v·weight_v.
 fn sum_of(row: Row<'_>, weights: &[f64]) -> f32 {
-    let sum: f64 = row.iter().map(|(v, y)| f64::from(y) * weights[v as usize]).sum();
-    // The sum of nothing is -0.
-    unsigned_zero(sum as f32)
+    // Not `sum`, which is -0 for a document without features.
+    row.iter().fold(0.0, |sum, (v, y)| sum + f64::from(y) * weights[v as usize]) as f32
 }
 
 impl Matcher for Associated {

@@ -78,7 +78,7 @@ impl Method for Rmls {
         };
         let by_words = match choices.get(report.best) {
             Some(&choice) => choice,
-            None => setting.unvalidated(counts) == ByWords::Always,
+            None => setting.unvalidated(counts),
         };
         report.by_words = by_words && setting == ByWords::Auto;
         // The maps may be in scratch files by now; so are the embeddings of the documents if they do

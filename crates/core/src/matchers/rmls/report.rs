@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::matchers::by_words::{BY_WORDS_REMARK, HELD_OUT_REMARK};
+use crate::matchers::by_words;
 use crate::matchers::pls::PlsReport;
 
 /// The name of the step before the first sweep.
@@ -144,8 +144,7 @@ impl RmlsReport {
             ));
         }
         if self.by_words {
-            let validated = kept.validation.is_some();
-            remarks.push(if validated { BY_WORDS_REMARK } else { HELD_OUT_REMARK }.into());
+            remarks.push(by_words::remark(kept.validation.is_some()).into());
         }
         remarks
     }

@@ -7,12 +7,16 @@ use crate::data::Document;
 
 /// A model of `name` whose validation scores alternate: those by all features, or those by words
 /// alone, are better.
-fn model(dataset: &Dataset, name: &str, words_win: bool) -> Model {
-    let (run, params) = (Run::silent(), small(name));
+fn model(dataset: &Dataset, name: &str, depth: Option<&str>, words_win: bool) -> Model {
+    let (run, mut params) = (Run::silent(), small(name));
+    if let Some(depth) = depth {
+        params.set("depth", depth).unwrap();
+    }
     let counts = Counts::of(dataset, &Preparation::default(), &run).unwrap();
     let calls = AtomicUsize::new(0);
-    // `rmls` asks for all features first, `association` for words.
-    let words_first = usize::from(name == "association");
+    // `rmls` asks for all features first, `association` for words, at a depth of one sweep after it has
+    // asked which queries there are.
+    let words_first = usize::from(name == "association" && depth != Some("one"));
     let scorer: &ValidationScorer<'_> = &|score| {
         score(0, Some(&[1]));
         let is_words = (calls.fetch_add(1, Ordering::Relaxed) + words_first) % 2 == 1;
@@ -35,9 +39,9 @@ fn model(dataset: &Dataset, name: &str, words_win: bool) -> Model {
 fn a_clicked_document_scores_as_an_unseen_one_with_the_same_words() {
     let dir = tempfile::tempdir().unwrap();
     let dataset = checkerboard(&dir.path().join("d"));
-    for name in ["rmls", "association"] {
+    for (name, depth) in [("rmls", None), ("association", None), ("association", Some("one"))] {
         for words_win in [false, true] {
-            let model = model(&dataset, name, words_win);
+            let model = model(&dataset, name, depth, words_win);
             let mut fields = serde_json::Map::new();
             fields.insert("title".into(), "automobile insurance policy".into());
             let copy = Document { id: "copy of car-1".into(), fields };
@@ -48,7 +52,7 @@ fn a_clicked_document_scores_as_an_unseen_one_with_the_same_words() {
             assert_eq!(own[3] == new[0], words_win, "{name}: {} {}", own[3], new[0]);
 
             // It stays so in the model folder, and with more documents.
-            let path = dir.path().join(format!("{name}-{words_win}"));
+            let path = dir.path().join(format!("{name}-{depth:?}-{words_win}"));
             let trained =
                 Trained { model, reports: Vec::new(), validation: None, known: Vec::new() };
             trained.save(&path, false, std::time::Duration::ZERO).unwrap();

@@ -152,6 +152,21 @@ fn a_steeply_falling_spectrum_is_found_down_to_numerical_zero() {
 }
 
 #[test]
+fn a_steep_spectrum_of_more_columns_than_f32_can_tell_apart_is_found() {
+    // Far more of it lies below what the first products show than above, so that columns are
+    // refilled, and the random ones meet directions that outgrow all bounds.
+    for (decades, n) in [(5.0, 150), (7.0, 150), (9.0, 150), (7.0, 300), (12.0, 300)] {
+        let s: Vec<f64> =
+            (0..n).map(|k| 10f64.powf(-decades * f64::from(k) / f64::from(n))).collect();
+        let (c, _, _) = with_spectrum(340, 320, &s);
+        let svd = solve(&operator(&c, Centring::None), &SvdParams::of(250));
+        for (found, expected) in svd.sigma.iter().zip(&s).take_while(|(_, s)| **s > 1e-4) {
+            assert!((found / expected - 1.0).abs() < 0.05, "{found} for {expected}");
+        }
+    }
+}
+
+#[test]
 fn more_dimensions_than_the_matrix_has_are_dropped_and_said_so() {
     let (c, _, _) = with_spectrum(40, 30, &[3.0, 2.0, 1.0]);
     let svd = solve(&operator(&c, Centring::None), &SvdParams::of(10));
