@@ -2,8 +2,6 @@
 # compiled twice.
 
 PACKAGES = -p liken-math -p liken -p liken-pages -p liken-engine -p liken-server -p liken-cli
-# What the tests are built with: everything that needs nothing but a Rust compiler.
-FEATURES = --features liken-cli/parquet
 SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
@@ -19,15 +17,14 @@ test: ## check the style and run every test (real data: LIKEN_DATA, default ../s
 	  echo "$${LIKEN_DATA:-../shared/data}: not there; LIKEN_DATA names the folder with real data, LIKEN_NO_DATA=1 skips the tests on it"; exit 1; }
 	@scripts/setup-browser.sh
 	@rm -f $(SKIP_LOG)
-	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES) $(FEATURES)
+	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES)
 	@scripts/check-skipped.sh $(SKIP_LOG)
 
-check: ## what `test` does not: lints (also of the default build, without Parquet), the oldest Rust, documentation, licences, advisories
+check: ## what `test` does not: lints, the oldest Rust, documentation, licences, advisories
 	cargo fmt --all --check
-	cargo clippy --release $(PACKAGES) $(FEATURES) --all-targets -- -D warnings
-	cargo clippy --release $(PACKAGES) -- -D warnings
-	@scripts/check-rust-version.sh --release $(PACKAGES) $(FEATURES)
-	RUSTDOCFLAGS="-D warnings" cargo doc --release $(PACKAGES) $(FEATURES) --no-deps --document-private-items
+	cargo clippy --release $(PACKAGES) --all-targets -- -D warnings
+	@scripts/check-rust-version.sh --release $(PACKAGES)
+	RUSTDOCFLAGS="-D warnings" cargo doc --release $(PACKAGES) --no-deps --document-private-items
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny check; \
 	else echo "cargo-deny is not installed, so licences and advisories were not checked: cargo install cargo-deny"; fi
 
@@ -60,7 +57,7 @@ bench-rank: $(PYTHON) ## LambdaMART beside LightGBM on two threads: how good and
 	$(PYTHON) bench/rank.py
 
 bench-starts: ## RMLS with its defaults beside both of its starts on seven logs (real data: LIKEN_DATA; an hour)
-	cargo build --release -p liken-cli $(FEATURES)
+	cargo build --release -p liken-cli
 	python3 bench/starts.py
 
 bench-topics: $(PYTHON) ## topic models beside scikit-learn and gensim, growth and memory, on two threads (real data: LIKEN_DATA; an hour)

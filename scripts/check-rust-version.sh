@@ -10,7 +10,7 @@ used=$(rustc --version | cut -d ' ' -f 2)
 case "$used" in
 "$wanted" | "$wanted".*) exit 0 ;;
 esac
-if command -v rustup >/dev/null && installed=$(rustup toolchain list | grep -o "^$wanted[0-9.]*-[^ ]*" | head -n 1) && [ -n "$installed" ]; then
+if command -v rustup >/dev/null && installed=$(rustup toolchain list | grep -o "^${wanted}[0-9.]*-[^ ]*" | head -n 1) && [ -n "$installed" ]; then
     echo "checking with Rust $installed, the oldest that Cargo.toml promises"
     cargo "+$installed" check "$@"
 else

@@ -51,6 +51,7 @@ fetch_axe() {
   # Inside the cache, so that the last step is a rename: whoever reads the file sees all of it.
   local work
   work="$(mktemp -d "$cache/fetch.XXXXXX")"
+  # shellcheck disable=SC2064 # the folder is named now: the variable is gone at the exit
   trap "rm -rf '$work'" EXIT
   (cd "$work" && npm pack --silent "axe-core@$AXE_VERSION" >/dev/null) ||
     fail "npm could not fetch axe-core@$AXE_VERSION"

@@ -76,10 +76,6 @@ mod rows;
 #[path = "../../math/src/oracle.rs"]
 mod oracle;
 
-#[cfg(not(feature = "parquet"))]
-/// Advice for builds without Parquet.
-pub(crate) const PARQUET_BUILD: &str = "build liken with its feature `parquet`";
-
 pub use liken_math::{Error, Progress, Result, Run, counted, excerpt, quoted};
 pub use liken_math::{
     dense, early_stopping, file, index, linalg, memory, random, ranking, sparse, special,

@@ -171,7 +171,6 @@ fn exported_datasets_come_back_by_the_line_that_is_printed() {
     assert!(topics.starts_with("<top>\n<num> Number: q1\n<title> "), "{topics}");
 }
 
-#[cfg(feature = "parquet")]
 #[test]
 fn parquet_goes_out_and_comes_in() {
     let place = Place::new();
@@ -208,16 +207,6 @@ fn parquet_goes_out_and_comes_in() {
     place.file("packed.parquet.gz", b"\x1f\x8b");
     place.run("import --clicks packed.parquet.gz -o x").refused(1, &["decompress it first"]);
     assert!(!place.path("x").exists());
-}
-
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn without_parquet_the_line_to_type_is_named() {
-    let place = Place::with(&[("log.parquet", "PAR1")]);
-    let words = ["built without", "cargo install --path crates/cli --features parquet"];
-    place.run("import --clicks log.parquet -o x").refused(1, &words);
-    place.run(&format!("export {} --format parquet -o x", at("data"))).refused(1, &words);
-    assert_eq!(place.names(), ["log.parquet"]);
 }
 
 #[test]

@@ -155,7 +155,6 @@ fn columns(table: &FeatureTable, out: &mut impl Write, between: &str) -> io::Res
     Ok(())
 }
 
-#[cfg(feature = "parquet")]
 fn parquet(table: &FeatureTable, file: File, path: &Path) -> Result<()> {
     use crate::file::{ParquetKind, ParquetTable};
     let number = |name: &str| (name.to_owned(), ParquetKind::Fraction);
@@ -183,14 +182,6 @@ fn parquet(table: &FeatureTable, file: File, path: &Path) -> Result<()> {
     written.finish()
 }
 
-#[cfg(not(feature = "parquet"))]
-fn parquet(_: &FeatureTable, _: File, _: &Path) -> Result<()> {
-    Err(Error::Empty {
-        what: "this liken was built without Parquet".into(),
-        advice: crate::PARQUET_BUILD.into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{TableBuilder, TableFile};
@@ -212,11 +203,7 @@ mod tests {
         builder.groups(["g1", "g2", "g1"].map(str::to_owned).to_vec()).unwrap();
         let table = builder.finish();
         let folder = tempfile::tempdir().unwrap();
-        let mut names = vec!["t.csv", "t.tsv"];
-        if cfg!(feature = "parquet") {
-            names.push("t.parquet");
-        }
-        for name in names {
+        for name in ["t.csv", "t.tsv", "t.parquet"] {
             let path = folder.path().join(name);
             write_table(&table, &path, RankFormat::of(&path)).unwrap();
             let read = TableFile::new(&path).read(&Run::silent()).unwrap();

@@ -29,7 +29,6 @@ mod letor;
 mod line_formats;
 mod lines;
 mod open;
-#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
 mod qrels;
 mod query_lines;

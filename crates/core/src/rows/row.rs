@@ -52,7 +52,6 @@ pub(crate) enum Row {
     /// Texts by position.
     Fields(Record),
     /// Values by position.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     Values(Vec<TypedField>),
     /// Values by name.
     Object(Object),
@@ -131,7 +130,6 @@ impl Row {
     }
 
     /// The values, to be overwritten.
-    #[cfg(feature = "parquet")]
     pub(crate) fn values(&mut self) -> &mut Vec<TypedField> {
         if !matches!(self, Row::Values(_)) {
             *self = Row::Values(Vec::new());
@@ -162,7 +160,6 @@ impl Record {
 
 /// A value, and its text.
 #[derive(Default)]
-#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
 pub(crate) struct TypedField {
     pub value: Option<Value>,
     /// Empty where the value is a string or missing.

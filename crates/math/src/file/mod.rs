@@ -4,7 +4,6 @@
 mod folder;
 mod lines;
 mod output;
-#[cfg(feature = "parquet")]
 mod parquet;
 mod single;
 mod sort;
@@ -14,7 +13,6 @@ mod tensors;
 pub use folder::{Folder, FolderKind, Manifest, NewFolder, checksum};
 pub use lines::{LineTable, LineTableWriter};
 pub use output::Output;
-#[cfg(feature = "parquet")]
 pub use parquet::{ParquetKind, ParquetTable};
 pub use single::NewFile;
 pub use sort::{Sorted, Sorter};

@@ -6,7 +6,6 @@
 //! nor the impressions and the appendable log of a dataset made from events.
 
 mod beir;
-#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
 mod parquet;
 mod rounding;
 mod source;

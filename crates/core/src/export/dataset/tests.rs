@@ -75,13 +75,7 @@ fn same(a: &Dataset, b: &Dataset) {
     }
 }
 
-fn formats() -> Vec<DatasetFormat> {
-    let mut formats = vec![DatasetFormat::Tsv];
-    if cfg!(feature = "parquet") {
-        formats.push(DatasetFormat::Parquet);
-    }
-    formats
-}
+const FORMATS: [DatasetFormat; 2] = [DatasetFormat::Tsv, DatasetFormat::Parquet];
 
 #[test]
 fn tables_give_the_same_dataset_back() {
@@ -97,7 +91,7 @@ fn tables_give_the_same_dataset_back() {
     .enumerate()
     {
         let dataset = dataset(&path(format!("data{n}")), plain, evidence);
-        for format in formats() {
+        for format in FORMATS {
             let out = path(format!("{format:?}{n}"));
             let about = export(&dataset, format, &out);
             let back = import(&out, &about, &path(format!("{format:?}{n}-back")));
@@ -199,7 +193,7 @@ fn nfcorpus_comes_back_from_every_format() {
     let source = Import { beir: Some(folder), ..Import::default() };
     source.run(&data, false, &Run::silent()).unwrap();
     let dataset = Dataset::open(&data).unwrap();
-    for format in [vec![DatasetFormat::Beir], formats()].concat() {
+    for format in [&[DatasetFormat::Beir], &FORMATS[..]].concat() {
         let out = dir.path().join(format!("{format:?}"));
         let about = export(&dataset, format, &out);
         same(&dataset, &import(&out, &about, &dir.path().join(format!("{format:?}-back"))));
