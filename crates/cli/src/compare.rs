@@ -190,17 +190,17 @@ pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console
         ));
     }
     // Some queries share no word with any document; if most do, the row measures the tie-breaking.
-    for row in comparison.rows.iter().filter(|row| row.tied * 2 > comparison.queries) {
-        console.warn(format!(
-            "{}: for {} of {} queries every document has the same score; the order is that of the ids, descending",
-            row.name, row.tied, comparison.queries
-        ));
-    }
-    for (name, report) in fits {
-        for warning in report.warnings() {
-            console.warn(format!("{name}: {warning}"));
-        }
-    }
+    let tied = comparison.rows.iter().filter(|row| row.tied * 2 > comparison.queries);
+    console.warn_each(tied.map(|row| {
+        let text = format!(
+            "for {} of {} queries every document has the same score; the order is that of the ids, descending",
+            row.tied, comparison.queries
+        );
+        (row.name.clone(), text)
+    }));
+    console.warn_each(fits.iter().flat_map(|(name, report)| {
+        report.warnings().into_iter().map(move |warning| (name.clone(), warning.to_string()))
+    }));
 }
 
 /// Writes a comparison in any format, with intervals.

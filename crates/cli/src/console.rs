@@ -7,14 +7,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use anstyle::{AnsiColor, Style};
 use liken::{Progress, Run};
 use liken_engine::Error;
 use serde::Serialize;
 
-use crate::output::{Format, is_stdout, json, write_file};
+use crate::output::{Format, counted, is_stdout, json, write_file};
+use crate::progress::ProgressLine;
 use crate::render::{as_typed, in_flags, parameters_help};
 
 /// Set by Ctrl-C; long work polls it.
@@ -53,14 +53,19 @@ pub fn stopped_with(message: impl Into<String>) -> anyhow::Error {
 
 /// Standard output, buffered by blocks; a closed pipe shows as an error that [`Console::fail`] takes
 /// for the end.
-pub type Out = io::BufWriter<io::StdoutLock<'static>>;
+pub type Out = io::BufWriter<Box<dyn Write>>;
+
+/// The colours of labels; they are left out where stderr is no terminal, and with `NO_COLOR`.
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HELP: Style = AnsiColor::Cyan.on_default().bold();
 
 /// The terminal.
 pub struct Console {
-    bar: ProgressBar,
-    stage: Mutex<String>,
-    last: Mutex<Instant>,
+    progress: ProgressLine,
     quiet: bool,
+    /// The warnings so far, and how often each was repeated.
+    warnings: Mutex<Vec<(String, usize)>>,
 }
 
 impl Console {
@@ -72,24 +77,16 @@ impl Console {
                 std::process::exit(130);
             }
         });
-        let target = if quiet || handler.is_err() || !io::stderr().is_terminal() {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        let style = ProgressStyle::with_template("{spinner} {msg} {wide_bar} {percent}% {eta}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let (stage, last) = (Mutex::new(String::new()), Mutex::new(Instant::now()));
-        Console { bar, stage, last, quiet }
+        let hidden = quiet || handler.is_err() || !io::stderr().is_terminal();
+        Console { progress: ProgressLine::new(hidden), quiet, warnings: Mutex::default() }
     }
 
     /// Calls `work` with a [`Run`] that shows its progress here and stops on Ctrl-C.
     pub fn run<T>(&self, work: impl FnOnce(&Run<'_>) -> liken::Result<T>) -> liken::Result<T> {
-        let progress = |progress: Progress<'_>| self.show(progress);
+        let progress = |progress: Progress<'_>| self.progress.show(progress);
         let cancelled = || STOP.load(Ordering::SeqCst);
         let result = work(&Run::new(&progress, &cancelled));
-        self.bar.finish_and_clear();
+        self.progress.clear();
         result
     }
 
@@ -105,44 +102,67 @@ impl Console {
         }
     }
 
-    fn show(&self, progress: Progress<'_>) {
-        let (Ok(mut stage), Ok(mut last)) = (self.stage.lock(), self.last.lock()) else { return };
-        if *stage != progress.stage {
-            self.bar.reset();
-            progress.stage.clone_into(&mut stage);
-            self.bar.set_message(stage.clone());
-        } else if last.elapsed() < Duration::from_millis(50) {
-            return;
-        }
-        *last = Instant::now();
-        if let Some(total) = progress.total {
-            self.bar.set_length(total);
-        }
-        self.bar.set_position(progress.done);
-        self.bar.tick();
-    }
-
-    /// Writes a warning to stderr, even if quiet.
+    /// Writes a warning to stderr, unless quiet. The same warning again is only counted; see
+    /// [`Console::finish`].
     pub fn warn(&self, text: impl Display) {
         let text = with_help(&in_flags(&text.to_string()));
-        self.bar.suspend(|| {
-            let _ = writeln!(io::stderr(), "warning: {text}");
-        });
+        let Ok(mut warnings) = self.warnings.lock() else { return };
+        if let Some((_, repeated)) = warnings.iter_mut().find(|(known, _)| *known == text) {
+            *repeated += 1;
+            return;
+        }
+        if !self.quiet {
+            self.write(WARNING, "warning", &text);
+        }
+        warnings.push((text, 0));
+    }
+
+    /// Warns of what concerns several things by their names; those with the same text are one warning.
+    pub fn warn_each(&self, named: impl IntoIterator<Item = (String, String)>) {
+        let mut texts: Vec<(String, Vec<String>)> = Vec::new();
+        for (name, text) in named {
+            match texts.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(name),
+                None => texts.push((text, vec![name])),
+            }
+        }
+        for (text, names) in texts {
+            self.warn(format!("{}: {text}", names.join(", ")));
+        }
+    }
+
+    /// Writes how often warnings were repeated. To be called at the end.
+    pub fn finish(&self) {
+        let Ok(warnings) = self.warnings.lock() else { return };
+        for (text, repeated) in warnings.iter().filter(|(_, repeated)| *repeated > 0 && !self.quiet)
+        {
+            let first = text.lines().next().unwrap_or_default();
+            let times = counted(*repeated, "more time");
+            self.write(WARNING, "warning", &format!("{times}: {first}"));
+        }
     }
 
     /// Writes a remark to stderr, unless quiet.
     pub fn note(&self, text: impl Display) {
         if !self.quiet {
-            let text = in_flags(&text.to_string());
-            self.bar.suspend(|| {
-                let _ = writeln!(io::stderr(), "{text}");
-            });
+            self.progress.write_above(in_flags(&text.to_string()));
         }
+    }
+
+    /// Writes `text` after a coloured label.
+    fn write(&self, style: Style, label: &str, text: &str) {
+        let text = text.replace("\nhelp:", &format!("\n{HELP}help:{HELP:#}"));
+        self.progress.write_above(format_args!("{style}{label}:{style:#} {text}"));
     }
 
     /// Standard output; it must be flushed.
     pub fn out(&self) -> Out {
-        io::BufWriter::new(io::stdout().lock())
+        io::BufWriter::new(Box::new(io::stdout().lock()))
+    }
+
+    /// Standard output for a report of what was written, which nobody reads if quiet.
+    pub fn report_out(&self) -> Out {
+        if self.quiet { io::BufWriter::new(Box::new(io::sink())) } else { self.out() }
     }
 
     /// Prints `value` as JSON, or what `table` writes.
@@ -158,6 +178,19 @@ impl Console {
             Format::Table => table(&mut out)?,
         }
         Ok(out.flush()?)
+    }
+
+    /// [`Console::print`] for a report of what was written: no table if quiet.
+    pub fn report(
+        &self,
+        format: Format,
+        value: &impl Serialize,
+        table: impl FnOnce(&mut Out) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        match (format, self.quiet) {
+            (Format::Table, true) => Ok(()),
+            _ => self.print(format, value, table),
+        }
     }
 
     /// Lets `write` write to standard output if `path` is `-`, else to a file that appears whole or
@@ -184,10 +217,7 @@ impl Console {
         if closed_pipe {
             return ExitCode::SUCCESS;
         }
-        let message = message(error);
-        self.bar.suspend(|| {
-            let _ = writeln!(io::stderr(), "error: {message}");
-        });
+        self.write(ERROR, "error", &message(error));
         let cancelled = matches!(error.downcast_ref(), Some(liken::Error::Cancelled));
         match error.downcast_ref() {
             Some(Failure::Stopped(_)) => ExitCode::from(130),

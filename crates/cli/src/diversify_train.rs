@@ -203,7 +203,7 @@ impl LearnArgs {
             json!({ "training": training.len(), "validation": validation.len() });
         described["before"] = figures(before);
         described["after"] = figures(after);
-        console.print(self.format, &described, |out| {
+        console.report(self.format, &described, |out| {
             writeln!(
                 out,
                 "{measure}: {} to learn from, {} for validation\n",

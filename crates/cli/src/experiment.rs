@@ -126,6 +126,8 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
             }
         }
     }
+    let all = experiments.iter().map(|(_, experiment)| args.settings_of(experiment).len()).sum();
+    let mut steps = 1..=all;
     for (file, experiment) in &experiments {
         let data = &data_of(file);
         for setting in args.settings_of(experiment) {
@@ -141,7 +143,8 @@ pub fn run(args: &ExperimentArgs, console: &Console) -> anyhow::Result<()> {
                 let missing = missing.display();
                 console.warn(format!("{} is skipped: there is no {missing}", done.name()));
             } else {
-                match args.replay(experiment, &setting, data, console) {
+                let step = (steps.next().unwrap_or(all), all);
+                match args.replay(experiment, &setting, data, step, console) {
                     Ok(outcome) => {
                         compare::warn_about(&outcome.comparison, &outcome.fits, console);
                         args.show(&mut out, &done, &outcome, alone)?;
@@ -225,11 +228,14 @@ impl ExperimentArgs {
         experiment: &Experiment,
         setting: &Setting,
         data: &Path,
+        (number, of): (usize, usize),
         console: &Console,
     ) -> anyhow::Result<Outcome> {
         let work = tempfile::tempdir()?;
         Ok(console.run(|run| {
             let run = self.memory.within(run).with_scratch(work.path());
+            // A single setting shows the steps within it.
+            let run = if of > 1 { run.in_step(number, of) } else { run };
             experiment.run(setting, data, work.path(), &run)
         })?)
     }

@@ -215,7 +215,7 @@ fn dataset(args: &ExportArgs, format: DatasetFormat, console: &Console) -> anyho
     let export = DatasetExport { dataset: &dataset, format, number_queries: args.number_queries };
     let (about, files) = console.run(|run| export.write(args.output(), args.force, run))?;
     about.warnings.iter().for_each(|warning| console.warn(warning));
-    let mut out = console.out();
+    let mut out = console.report_out();
     let counts = about.counts;
     writeln!(
         out,
@@ -261,7 +261,7 @@ fn vectors(args: &ExportArgs, format: VectorFormat, console: &Console) -> anyhow
     let vectors = Vectors { model: &model, format, sets: &args.of, queries: queries.as_deref() };
     let (about, files) = console.run(|run| vectors.write(args.output(), args.force, run))?;
     about.notes.iter().for_each(|note| console.warn(note));
-    let mut out = console.out();
+    let mut out = console.report_out();
     let mut grid = Grid::new(["vectors", "count", "dim"]);
     for set in &about.sets {
         grid.row([set.name.clone(), grouped(set.count), set.dim.to_string()]);
@@ -315,7 +315,7 @@ fn synonyms(args: &ExportArgs, format: SynonymFormat, console: &Console) -> anyh
     if is_stdout(args.output()) {
         return Ok(());
     }
-    let mut out = console.out();
+    let mut out = console.report_out();
     let mut grid = Grid::new(["score", "word of queries", "word of documents"]).left(&[1, 2]);
     for pair in pairs.iter().take(SHOWN) {
         grid.row([format!("{:.3}", pair.score), pair.word.clone(), pair.synonym.clone()]);

@@ -24,7 +24,7 @@ pub fn events(index: &Path, target: &Path, force: bool, console: &Console) -> an
     let exported = lines("--events", target, force, console, |out| Ok(store.export_events(out)?))?;
     let Some(ExportReport { taken, lines, .. }) = exported else { return Ok(()) };
     let (events, lines) = (counted(taken, "event"), counted(lines, "line"));
-    let mut out = console.out();
+    let mut out = console.report_out();
     writeln!(out, "wrote {}: {events}, {lines}", target.display())?;
     writeln!(out, "to import it: liken import --events {} -o data", typed(target))?;
     Ok(out.flush()?)
@@ -52,7 +52,7 @@ pub fn documents(
         Ok(n)
     })?;
     let Some(n) = written else { return Ok(()) };
-    let mut out = console.out();
+    let mut out = console.report_out();
     writeln!(out, "wrote {}: {}", target.display(), counted(n, "document"))?;
     Ok(out.flush()?)
 }
@@ -84,7 +84,7 @@ pub fn judgments(
             plural(exported.left_out, "judged pair is", "judged pairs are")
         ));
     }
-    let mut out = console.out();
+    let mut out = console.report_out();
     let lines = grouped(exported.lines);
     writeln!(out, "wrote {}: {QRELS} with {lines} judged pairs, {QUERIES}", target.display())?;
     writeln!(

@@ -171,9 +171,10 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
         write_table(&table, &args.output, format)?;
         Ok((table, made.reports))
     })?;
-    for ((name, _), report) in settings.models.iter().zip(&reports) {
-        report.warnings().iter().for_each(|warning| console.warn(format!("{name}: {warning}")));
-    }
+    let models = settings.models.iter().zip(&reports);
+    console.warn_each(models.flat_map(|((name, _), report)| {
+        report.warnings().into_iter().map(move |warning| (name.clone(), warning.to_string()))
+    }));
     for (name, documents) in unknown {
         console.warn(format!(
             "{name} does not know {}: its scores are missing there",
@@ -215,7 +216,7 @@ pub fn run(args: &FeaturesArgs, console: &Console) -> anyhow::Result<()> {
         "propensities": propensities,
         "features": columns,
     });
-    console.print(args.format, &described, |out| {
+    console.report(args.format, &described, |out| {
         let mut grid = Grid::new(["feature", "least", "most", "missing"]);
         let number =
             |value: Option<f32>| value.map_or(NOTHING.to_owned(), |value| format!("{value:.4}"));

@@ -181,7 +181,7 @@ pub fn run(args: &ImportArgs, console: &Console) -> anyhow::Result<()> {
     let force = args.force || in_place;
     let report = console.run(|run| import.run(args.output(), force, run))?;
     report.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(args.format, &report, |out| {
+    console.report(args.format, &report, |out| {
         print(&report, args.output(), out)?;
         if report.filter.as_ref().is_some_and(|filter| filter.is_drastic()) {
             let line = unfiltered(std::env::args_os());

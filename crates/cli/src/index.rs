@@ -74,7 +74,7 @@ pub fn run(args: &IndexArgs, console: &Console) -> anyhow::Result<()> {
     };
     let _lock = args.force.then(|| lock(&args.output)).transpose()?;
     let built = console.run_engine(|run| building.run(run))?;
-    console.print(args.format, &built, |out| {
+    console.report(args.format, &built, |out| {
         let mut grid = Grid::new(["model", "version", "method", "dimensions", "neighbours"])
             .left(&[0, 1, 2, 4]);
         for model in &built.models {

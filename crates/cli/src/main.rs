@@ -14,6 +14,7 @@ mod export;
 mod export_index;
 mod features;
 mod fuse;
+mod help;
 mod import;
 mod index;
 mod info;
@@ -23,6 +24,7 @@ mod key;
 mod output;
 mod plan;
 mod presets;
+mod progress;
 mod rank;
 mod rankers;
 mod render;
@@ -33,6 +35,7 @@ mod runs;
 mod search;
 mod serve;
 mod settings;
+mod shell;
 mod similar;
 mod size;
 mod stats;
@@ -80,7 +83,7 @@ struct Cli {
         value_parser = clap::value_parser!(u16).range(0..=512))]
     threads: u16,
 
-    /// Show no progress.
+    /// Print results and errors only: no progress, warnings, remarks or reports of what was written.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -88,9 +91,9 @@ struct Cli {
 /// The command line. Every subcommand takes `--quiet`, and every one but `eval` takes `-q`, which
 /// there has trec_eval's meaning.
 fn command() -> clap::Command {
-    Cli::command().mut_subcommands(|command| {
+    help::grouped(Cli::command()).mut_subcommands(|command| {
         let quiet = Arg::new("quiet").long("quiet").action(ArgAction::SetTrue);
-        let quiet = quiet.help("Show no progress").global(true);
+        let quiet = quiet.help("Print results and errors only").global(true);
         let quiet = if command.get_name() == "eval" { quiet } else { quiet.short('q') };
         // A negative number is a value, perhaps a wrong one, and no unknown flag.
         command.arg(quiet).allow_negative_numbers(true)
@@ -127,6 +130,8 @@ enum Subcommands {
     Export(export::ExportArgs),
     Info(info::InfoArgs),
     Synth(synth::SynthArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -175,7 +180,10 @@ fn main() -> ExitCode {
         Subcommands::Export(args) => export::run(args, &console),
         Subcommands::Info(args) => info::run(args, &console),
         Subcommands::Synth(args) => synth::run(args, &console),
+        Subcommands::Completions(args) => shell::completions(args, &console),
+        Subcommands::Man(args) => shell::man(args, &console),
     };
+    console.finish();
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => console.fail(&error),

@@ -111,7 +111,7 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
         true => synthetic.write_raw(&args.output, args.force, run).map(|()| None),
         false => synthetic.write(&args.output, args.force, run).map(Some),
     })?;
-    let mut out = console.out();
+    let mut out = console.report_out();
     let path = args.output.display();
     let table = |name: &str| typed(&args.output.join(name));
     match about {

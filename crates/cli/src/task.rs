@@ -124,7 +124,7 @@ pub fn run(args: &TaskArgs, console: &Console) -> anyhow::Result<()> {
     let task = args.task();
     let report = console.run(|run| task.run(&import, &args.output, args.force, run))?;
     report.warnings.iter().for_each(|warning| console.warn(warning));
-    console.print(args.format, &report, |out| {
+    console.report(args.format, &report, |out| {
         import::print(&report, &args.output, out)?;
         let on = match (report.about.counts.test.0, report.about.counts.validation.0) {
             (0, 0) => return Ok(()),

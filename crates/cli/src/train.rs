@@ -117,7 +117,7 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
         "reports": trained.reports,
         "init": args.init.as_ref().map(|_| &trained.known),
     });
-    console.print(args.format, &described, |out| {
+    console.report(args.format, &described, |out| {
         if let Some(init) = &args.init {
             print_known(out, &trained, init)?;
         }
@@ -143,11 +143,10 @@ fn warn_about(trained: &Trained, console: &Console) {
             console.warn(format!("{} of {} {what} analyse to nothing", grouped(n), grouped(all)));
         }
     }
-    for (part, report) in trained.model.parts.iter().zip(&trained.reports) {
-        for warning in report.warnings() {
-            console.warn(format!("{}: {warning}", part.params.name()));
-        }
-    }
+    let parts = trained.model.parts.iter().map(|part| part.params.name().to_owned());
+    console.warn_each(parts.zip(&trained.reports).flat_map(|(name, report)| {
+        report.warnings().into_iter().map(move |warning| (name.clone(), warning.to_string()))
+    }));
 }
 
 fn print_known(out: &mut impl Write, trained: &Trained, init: &Path) -> anyhow::Result<()> {

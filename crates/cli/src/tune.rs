@@ -167,7 +167,7 @@ pub fn run(args: &TuneArgs, console: &Console) -> anyhow::Result<()> {
     if let Some(evidence) = &used {
         described["evidence"] = serde_json::to_value(evidence)?;
     }
-    console.print(args.format, &described, |out| {
+    console.report(args.format, &described, |out| {
         let earlier = journal.opened_with();
         if earlier > 0 {
             let trials = counted(earlier, "earlier trial");

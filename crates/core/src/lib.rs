@@ -76,8 +76,8 @@ mod rows;
 #[path = "../../math/src/oracle.rs"]
 mod oracle;
 
-pub use liken_math::{Error, Progress, Result, Run, counted, excerpt, quoted};
+pub use liken_math::{Error, Progress, Result, Run, Steps, counted, excerpt, quoted};
 pub use liken_math::{
     dense, early_stopping, file, index, linalg, memory, random, ranking, sparse, special,
-    standardise, top_k,
+    standardise, suggest, top_k,
 };

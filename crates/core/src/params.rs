@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::suggest::{closest, did_you_mean};
 use crate::{Error, Result};
 
 /// The documentation of one parameter.
@@ -22,7 +23,20 @@ pub struct ParamDoc {
 }
 
 fn wrong_setting(error: serde_json::Error) -> Error {
-    Error::Setting { problem: error.to_string() }
+    Error::Setting { problem: with_suggestion(error.to_string()) }
+}
+
+/// What serde says of an unknown field or value, with the known one that may have been meant.
+fn with_suggestion(problem: String) -> String {
+    let mut names = problem.split('`').skip(1).step_by(2);
+    let meant = match names.next() {
+        Some(typed) if problem.starts_with("unknown ") => closest(typed, names),
+        _ => None,
+    };
+    match meant {
+        Some(name) => format!("{problem}; did you mean {name}?"),
+        None => problem,
+    }
 }
 
 /// Parameters as JSON.
@@ -98,7 +112,11 @@ pub(crate) fn find_named<'a, T: 'a>(
         Error::Unknown {
             kind,
             name: name.to_owned(),
-            advice: format!("there are {}", known.join(", ")),
+            advice: did_you_mean(
+                name,
+                known.iter().copied(),
+                &format!("there are {}", known.join(", ")),
+            ),
         }
     })
 }

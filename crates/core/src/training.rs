@@ -10,7 +10,7 @@ use crate::features::{Counts, Preparation};
 use crate::matchers::{
     FitReport, Fitting, Maps, Mixture, Model, Params, Part, Trained, ValidationScorer, plan_all,
 };
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, Steps};
 
 /// The validation measure of early stopping and of the weights of a mix.
 const MEASURE: Measure = Measure::Ndcg { k: Some(10) };
@@ -109,7 +109,9 @@ pub fn train_from(
             init.check_warm_start(params, nth(p), preparation)?;
         }
     }
-    let counts = Counts::of(dataset, &Params::prepared(preparation, params), run)?;
+    let mut steps = run.steps(1 + params.len() + usize::from(params.len() > 1));
+    let prepared = Params::prepared(preparation, params);
+    let counts = Counts::of(dataset, &prepared, &steps.next_step())?;
     if let Some(before) = options.before {
         before(&counts, n_validation_scores(dataset, &counts))?;
     }
@@ -133,8 +135,8 @@ pub fn train_from(
         seed: 1,
     };
     let task = validation(dataset, &counts, compare.candidates, compare.variant);
-    let (systems, reports) = fit_each(&task, &counts, &named, maps, run)?;
-    let tuned = tune_weights(dataset, &counts, &systems, mixture, &compare, run)?;
+    let (systems, reports) = fit_each(&task, &counts, &named, maps, &mut steps)?;
+    let tuned = tune_weights(dataset, &counts, &systems, mixture, &compare, &steps.next_step())?;
     let parts = systems.into_iter().zip(params).zip(tuned.weights);
     let parts = parts.map(|((system, params), weight)| Part {
         weight,
@@ -145,24 +147,24 @@ pub fn train_from(
     Ok(Trained { model, reports, validation: tuned.validation, known })
 }
 
-/// Fits every model, with validation scores on `dataset`. Refuses models that need more memory than
-/// `run` allows.
+/// Fits every model, each in one of the `steps`, with validation scores on `dataset`. Refuses models that
+/// need more memory than they may.
 pub fn fit_all(
     dataset: &Dataset,
     counts: &Counts,
     models: &[(String, Params)],
     candidates: Candidates,
     variant: Variant,
-    run: &Run<'_>,
+    steps: &mut Steps<'_>,
 ) -> Result<(Vec<System>, Vec<FitReport>)> {
     check_models(dataset, models.iter().map(|(_, params)| params), &variant)?;
     let task = validation(dataset, counts, candidates, variant);
     let params: Vec<&Params> = models.iter().map(|(_, params)| params).collect();
-    let limit = run.memory();
+    let limit = steps.run().memory();
     for plan in plan_all(counts, &params, task.n_scored(), false, None, limit) {
         plan.check(limit)?;
     }
-    fit_each(&task, counts, models, models.iter().map(|_| None).collect(), run)
+    fit_each(&task, counts, models, models.iter().map(|_| None).collect(), steps)
 }
 
 fn fit_each(
@@ -170,7 +172,7 @@ fn fit_each(
     counts: &Counts,
     models: &[(String, Params)],
     warm_starts: Vec<Option<Maps>>,
-    run: &Run<'_>,
+    steps: &mut Steps<'_>,
 ) -> Result<(Vec<System>, Vec<FitReport>)> {
     let scorer = task.validation_scorer(MEASURE);
     let scorer: Option<&ValidationScorer<'_>> = match &scorer {
@@ -180,8 +182,9 @@ fn fit_each(
     let mut systems = Vec::with_capacity(models.len());
     let mut reports = Vec::with_capacity(models.len());
     for ((name, params), init) in models.iter().zip(warm_starts) {
+        let run = steps.next_step();
         run.step(&format!("fitting {name}"), 0, None)?;
-        let (matcher, report) = params.fit_to(Fitting { counts, init, scorer, run })?;
+        let (matcher, report) = params.fit_to(Fitting { counts, init, scorer, run: &run })?;
         let weighs_clicks = params.weighs_clicks();
         systems.push(System { name: name.clone(), matcher: matcher.into(), weighs_clicks });
         reports.push(report);

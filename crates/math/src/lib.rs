@@ -22,10 +22,11 @@ pub mod ranking;
 pub mod sparse;
 pub mod special;
 pub mod standardise;
+pub mod suggest;
 pub mod top_k;
 
 #[cfg(test)]
 mod oracle;
 
 pub use error::{Error, Result, counted, excerpt, quoted};
-pub use run::{Progress, Run};
+pub use run::{Progress, Run, Steps};

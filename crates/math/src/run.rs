@@ -13,6 +13,8 @@ pub struct Progress<'a> {
     pub done: u64,
     /// The total amount, if known.
     pub total: Option<u64>,
+    /// Which step of the whole work this is, counted from one, and the number of steps, if known.
+    pub step: Option<(usize, usize)>,
 }
 
 /// The connection between long work and its caller: progress out, cancellation in, and the limits
@@ -24,6 +26,27 @@ pub struct Run<'a> {
     cancelled: &'a (dyn Fn() -> bool + Sync),
     memory: Option<u64>,
     scratch: Option<&'a Path>,
+    step: Option<(usize, usize)>,
+}
+
+/// The steps of one piece of work, in order.
+pub struct Steps<'a> {
+    run: Run<'a>,
+    number: usize,
+    of: usize,
+}
+
+impl<'a> Steps<'a> {
+    /// The run of all steps.
+    pub fn run(&self) -> &Run<'a> {
+        &self.run
+    }
+
+    /// The run of the next step. Steps within the step of a larger piece of work are not shown.
+    pub fn next_step(&mut self) -> Run<'a> {
+        self.number = (self.number + 1).min(self.of);
+        self.run.in_step(self.number, self.of)
+    }
 }
 
 impl<'a> Run<'a> {
@@ -32,7 +55,7 @@ impl<'a> Run<'a> {
         progress: &'a (dyn Fn(Progress<'_>) + Sync),
         cancelled: &'a (dyn Fn() -> bool + Sync),
     ) -> Self {
-        Run { progress, cancelled, memory: None, scratch: None }
+        Run { progress, cancelled, memory: None, scratch: None, step: None }
     }
 
     /// A run that reports nothing and is never cancelled.
@@ -40,17 +63,14 @@ impl<'a> Run<'a> {
         Run::new(&|_| {}, &|| false)
     }
 
-    /// A run with the memory limit and the scratch folder of this one that reports to `progress` and
-    /// stops when `cancelled` returns true.
-    pub fn with_callbacks<'b>(
-        &self,
-        progress: &'b (dyn Fn(Progress<'_>) + Sync),
-        cancelled: &'b (dyn Fn() -> bool + Sync),
-    ) -> Run<'b>
-    where
-        'a: 'b,
-    {
-        Run { progress, cancelled, memory: self.memory, scratch: self.scratch }
+    /// Divides the work into `of` steps, so that progress says which one runs.
+    pub fn steps(&self, of: usize) -> Steps<'a> {
+        Steps { run: *self, number: 0, of }
+    }
+
+    /// This run as step `number` of `of`, counted from one, unless it is already a step of larger work.
+    pub fn in_step(&self, number: usize, of: usize) -> Self {
+        Run { step: self.step.or(Some((number, of))), ..*self }
     }
 
     /// Limits the memory of the process to `memory` bytes.
@@ -82,7 +102,7 @@ impl<'a> Run<'a> {
     /// Reports progress; an error if the run is cancelled. To be called a few times per second, never
     /// in an inner loop.
     pub fn step(&self, stage: &str, done: u64, total: Option<u64>) -> Result<()> {
-        (self.progress)(Progress { stage, done, total });
+        (self.progress)(Progress { stage, done, total, step: self.step });
         self.check()
     }
 

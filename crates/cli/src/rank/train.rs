@@ -171,7 +171,10 @@ pub fn run(args: &TrainArgs, console: &Console) -> anyhow::Result<()> {
             plural(twice, "query id is", "query ids are")
         ));
     }
-    let mut out = console.out();
+    let mut out = match args.format {
+        Format::Table => console.report_out(),
+        Format::Json => console.out(),
+    };
     let mut folded = None;
     if let Some(count) = fold_count {
         let parts = match count {

@@ -65,7 +65,10 @@ impl Import {
             log.copy_documents(&previous.dataset.documents, &mut writer, run)?;
         }
         let mut events = None;
+        // Every table is a step; splitting and writing are the last two.
+        let mut steps = run.steps(sources.len() + 2);
         for source in &sources {
+            let run = &steps.next_step();
             log.read(source, &mut writer, run)?;
             // Before the next tables, which may name queries and documents of the events.
             if source.role == Role::Events {
@@ -83,7 +86,7 @@ impl Import {
             log.clear_pairs();
             learns = false;
         }
-        run.step("splitting", 0, None)?;
+        steps.next_step().step("splitting", 0, None)?;
         let (given, cancelled) = log.take_pairs(split.by)?;
         let mut divided = split.divide(given, &judgments, &log.queries, &log.documents);
         divided.drop("pairs whose weights add up to 0", cancelled);
@@ -103,6 +106,7 @@ impl Import {
             checks::check_requested_splits(&divided, split.by, asked)?;
         }
         let warnings = checks::warnings(&divided, &log, filter.as_ref(), split.by);
+        let run = &steps.next_step();
         run.step("writing", 0, None)?;
         Prepared { log, divided, split, filter, events, task: None, warnings }.write(writer, run)
     }

@@ -12,6 +12,7 @@ use super::{Candidates, HeldOut, Measure, Task, Variant, check_choice};
 use crate::data::Dataset;
 use crate::features::{Counts, EvidenceAbout, Unread};
 use crate::matchers::{Matcher, MixKind, Mixture, reciprocal_ranks, standardise, weight_grid};
+use crate::suggest::did_you_mean;
 use crate::{Error, Result, Run};
 
 /// Upper bounds of the bins of queries by their clicks in the whole log; one more bin is open.
@@ -256,7 +257,11 @@ impl Row {
             systems.iter().position(|system| &system.name == name).ok_or_else(|| Error::Unknown {
                 kind: "model",
                 name: name.clone(),
-                advice: "a mix consists of models of the comparison".into(),
+                advice: did_you_mean(
+                    name,
+                    systems.iter().map(|system| system.name.as_str()),
+                    "a mix consists of models of the comparison",
+                ),
             })
         };
         let parts = mixture.parts.iter().map(|(_, name)| find(name)).collect::<Result<Vec<_>>>()?;

@@ -5,18 +5,50 @@ use std::str::FromStr;
 
 use super::Measure;
 use crate::params::as_text;
+use crate::suggest::closest;
 use crate::{Error, Result};
 
 const KNOWN: &str = "there are nDCG, nDCG@k, AP (or MAP), AP@k, P@k, R@k, RR (or MRR), RR@k, ERR, \
                      ERR@k, Rprec, Success@k, Judged@k, RankLoss and RankLossAll; trec_eval's names \
                      (ndcg_cut.10, map, P.5, recall.100, recip_rank, success.5) work too";
 
+/// The stems of the names, as they are suggested for misspelt ones.
+const STEMS: [&str; 15] = [
+    "nDCG",
+    "AP",
+    "MAP",
+    "P",
+    "R",
+    "recall",
+    "RR",
+    "MRR",
+    "recip_rank",
+    "ERR",
+    "Success",
+    "Judged",
+    "Rprec",
+    "RankLoss",
+    "RankLossAll",
+];
+
+/// The error for `name`, whose part before cut and parameters is `stem`.
+pub(crate) fn unknown_measure<'k>(
+    name: &str,
+    stem: &str,
+    stems: impl IntoIterator<Item = &'k str>,
+    known: &str,
+) -> Error {
+    let advice = match closest(stem, stems) {
+        Some(meant) => format!("did you mean {}? {known}", name.replacen(stem, meant, 1)),
+        None => known.to_owned(),
+    };
+    Error::Unknown { kind: "measure", name: name.to_owned(), advice }
+}
+
 impl FromStr for Measure {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let unknown =
-            || Error::Unknown { kind: "measure", name: name.to_owned(), advice: KNOWN.to_owned() };
         let (stem, cut) = split(name.trim());
         let k = cut.map(|cut| positive(name, cut)).transpose()?;
         let needs_k = || {
@@ -37,7 +69,7 @@ impl FromStr for Measure {
             "rprec" | "r-prec" => Measure::Rprec,
             "rankloss" | "rank_loss" => Measure::RankLoss,
             "ranklossall" | "rank_loss_all" => Measure::RankLossAll,
-            _ => return Err(unknown()),
+            _ => return Err(unknown_measure(name, stem, STEMS.iter().copied(), KNOWN)),
         };
         if k.is_some() && measure.depth().is_none() {
             let expected = match measure {

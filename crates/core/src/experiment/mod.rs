@@ -331,16 +331,21 @@ pub fn fit_and_compare_with(
     let all = models.iter().map(|(_, params)| params);
     let mut preparation = Params::prepared(preparation, all);
     preparation.positions |= rankers.need_positions()?;
-    let counts = Counts::of(dataset, &preparation, run)?;
+    // The text is counted, models are fitted, rankers if there are any, and all are compared.
+    let mut steps = run.steps(2 + models.len() + usize::from(!rankers.specs.is_empty()));
+    let counts = Counts::of(dataset, &preparation, &steps.next_step())?;
     let (mut systems, reports) =
-        fit_all(dataset, &counts, models, params.candidates, params.variant, run)?;
+        fit_all(dataset, &counts, models, params.candidates, params.variant, &mut steps)?;
     let names = models.iter().map(|(name, _)| name.clone());
     let mut fits: Fits = names.zip(reports).collect();
-    let fitted = fit_rankers(dataset, &counts, models, &systems, rankers, params, run)?;
-    for (system, report) in fitted {
-        fits.push((system.name.clone(), report));
-        systems.push(system);
+    if !rankers.specs.is_empty() {
+        let run = steps.next_step();
+        let fitted = fit_rankers(dataset, &counts, models, &systems, rankers, params, &run)?;
+        for (system, report) in fitted {
+            fits.push((system.name.clone(), report));
+            systems.push(system);
+        }
     }
-    let comparison = compare(dataset, &counts, &systems, params, run)?;
+    let comparison = compare(dataset, &counts, &systems, params, &steps.next_step())?;
     Ok((comparison, fits))
 }

@@ -3,6 +3,7 @@
 use super::topics::{TextTopic, TextTopics, TopicSummaryOptions, TopicsSummary};
 use super::{Model, Params, Part, TopicsView};
 use crate::features::QueryTerms;
+use crate::suggest::did_you_mean;
 use crate::{Error, Result, Run};
 
 /// Advice for a model without topics.
@@ -28,6 +29,7 @@ pub(super) fn part_with_topics<'a>(
         (Some(name), None) => {
             let names: Vec<&str> = model.parts.iter().map(|part| part.params.name()).collect();
             let advice = format!("the model {} has {}", model.about.name, names.join(", "));
+            let advice = did_you_mean(name, names, &advice);
             Err(Error::Unknown { kind: "part", name: name.to_owned(), advice })
         }
         _ => Err(Error::Empty {

@@ -127,19 +127,22 @@ impl CrossFit {
         // Models that do not depend on clicks are the same in every fold.
         let (again, as_is): (Vec<_>, Vec<_>) =
             inputs.models.iter().cloned().partition(|(_, params)| params.learns_from_clicks());
+        let mut folds = run.steps(self.folds);
         for fold in 0..self.folds {
             let mut own: Vec<u32> =
                 queries.iter().copied().skip(fold).step_by(self.folds).collect();
             own.sort_unstable();
-            let told = |progress: crate::Progress<'_>| {
-                let stage = format!("fold {}: {}", fold + 1, progress.stage);
-                let _ = run.step(&stage, progress.done, progress.total);
-            };
-            let stop = || run.check().is_err();
-            let heard = &run.with_callbacks(&told, &stop);
+            let run = &folds.next_step();
             let counts = inputs.counts.with_clicks(without(&inputs.counts.clicks, &own)?)?;
             let (variant, candidates) = (Variant::default(), Candidates::Auto);
-            let (fitted, _) = fit_all(inputs.dataset, &counts, &again, candidates, variant, heard)?;
+            let (fitted, _) = fit_all(
+                inputs.dataset,
+                &counts,
+                &again,
+                candidates,
+                variant,
+                &mut run.steps(again.len()),
+            )?;
             let shared = |(name, _): &(String, Params)| {
                 let found = inputs.fitted.iter().find(|system| system.name == *name);
                 found.map(|one| System {
@@ -151,7 +154,7 @@ impl CrossFit {
             let mut systems: Vec<System> = as_is.iter().filter_map(shared).chain(fitted).collect();
             systems.sort_by_key(|one| inputs.models.iter().position(|(name, _)| *name == one.name));
             let extractor = Extractor::new(inputs.fixed, &counts, sources(&systems, inputs.groups));
-            visit(&Fold { queries: own, counts, extractor, run: heard })?;
+            visit(&Fold { queries: own, counts, extractor, run })?;
         }
         Ok(())
     }

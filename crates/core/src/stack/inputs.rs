@@ -46,9 +46,11 @@ impl FeatureInputs {
         let models = params.models.iter().map(|(_, params)| params);
         let mut preparation = Params::prepared(params.preparation, models);
         preparation.positions |= params.groups.contains(&Group::Proximity);
-        let counts = Counts::of(dataset, &preparation, run)?;
+        let mut steps = run.steps(1 + params.models.len());
+        let counts = Counts::of(dataset, &preparation, &steps.next_step())?;
+        let (candidates, variant) = (Candidates::Auto, Variant::default());
         let (systems, reports) =
-            fit_all(dataset, &counts, params.models, Candidates::Auto, Variant::default(), run)?;
+            fit_all(dataset, &counts, params.models, candidates, variant, &mut steps)?;
         let fixed = StaticFeatures::of(dataset, &counts, params.groups, run)?;
         let mut sources = sources(&systems, params.groups);
         let opened = opened.into_iter().map(|(name, model)| (name, Source::opened(model, &counts)));

@@ -351,8 +351,7 @@ fn clusters_find_what_belongs_together() {
 
 fn cancelled() -> Result<()> {
     let docs = positive(&random_csr(50, 30, 6, 2));
-    let stop = Run::silent();
-    let stop = stop.with_callbacks(&|_| {}, &|| true);
+    let stop = Run::new(&|_| {}, &|| true);
     factorise(3, 0, SPARSE, 10).fit(&corpus(&docs, &[50]), |_, _, _| Ok(()), &stop).map(|_| ())
 }
 

@@ -37,7 +37,7 @@ pub use table::{TrialRow, Tuned};
 use serde_json::{Map, Value};
 
 use crate::data::Dataset;
-use crate::{Progress, Result, Run};
+use crate::{Result, Run};
 use spec::Candidate;
 use table::{Trials, in_order};
 use trial_runner::TrialRunner;
@@ -101,14 +101,9 @@ impl Scheduler<'_, '_> {
         if let Some(known) = self.journal.find(&candidate.values, one_in) {
             return Ok(known.score);
         }
-        let which = format!("trial {} of {}", self.planned.len(), self.total);
-        run.step(&which, 0, None)?;
-        let progress = |inner: Progress<'_>| {
-            let _ = run.step(&format!("{which}: {}", inner.stage), inner.done, inner.total);
-        };
-        let cancelled = || run.check().is_err();
-        let inner = run.with_callbacks(&progress, &cancelled);
-        let trial = self.trial_runner.run(candidate, one_in, &inner)?;
+        let run = run.in_step(self.planned.len(), self.total);
+        run.step("trial", 0, None)?;
+        let trial = self.trial_runner.run(candidate, one_in, &run)?;
         Ok(self.journal.push(&trial)?.score)
     }
 

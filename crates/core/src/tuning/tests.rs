@@ -251,9 +251,8 @@ fn an_interrupted_tuning_goes_on_to_the_same_table() {
     for stop_at in [1, 2, 7, 14] {
         let name = format!("stopped-{stop_at}");
         let stop = AtomicBool::new(false);
-        let wanted = format!("trial {stop_at} of ");
         let progress = |progress: Progress<'_>| {
-            if progress.stage.starts_with(&wanted) {
+            if progress.step.is_some_and(|(trial, _)| trial == stop_at) {
                 stop.store(true, Ordering::SeqCst);
             }
         };

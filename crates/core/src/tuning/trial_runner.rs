@@ -127,8 +127,9 @@ impl<'a> TrialRunner<'a> {
             }
             *place = None;
             let model = [(name.clone(), params.clone())];
+            let (candidates, variant) = (tuning.candidates, tuning.variant);
             let (mut systems, mut reports) =
-                fit_all(self.dataset, counts, &model, tuning.candidates, tuning.variant, run)?;
+                fit_all(self.dataset, counts, &model, candidates, variant, &mut run.steps(1))?;
             if let (Some(system), Some(report)) = (systems.pop(), reports.pop()) {
                 *place = Some(Fitted { params: params.clone(), system, report });
             }

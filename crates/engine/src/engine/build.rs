@@ -104,15 +104,18 @@ impl IndexBuilder {
             make_folder(&folder)?;
         }
         let store = Store::create(&layout.store())?;
-        self.add_documents(&dataset, &about, &layout, &store, run)?;
+        // The text, every model and all rankers.
+        let mut steps = run.steps(1 + names.len() + usize::from(!rankers.is_empty()));
+        self.add_documents(&dataset, &about, &layout, &store, &steps.next_step())?;
         let mut models = Vec::new();
         for ((_, path), name) in self.models.iter().zip(names) {
-            let entry = store.add_model(&add_version(&layout, &about, &name, path, run)?)?;
+            let entry =
+                store.add_model(&add_version(&layout, &about, &name, path, &steps.next_step())?)?;
             let ModelAbout { model, method, dim, neighbours, .. } = entry.about;
             store.activate(&model)?;
             models.push(BuiltModel { name, version: model.version, method, dim, neighbours });
         }
-        self.take_rankers(&rankers, &dataset, &about, &layout, &store, run)?;
+        self.take_rankers(&rankers, &dataset, &about, &layout, &store, &steps.next_step())?;
         drop(store);
         let file = NewFile::create(&layout.about())?;
         serde_json::to_writer_pretty(file.writer()?, &about)

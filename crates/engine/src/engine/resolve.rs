@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use liken::features::QueryTerms;
+use liken::suggest::did_you_mean;
 
 use super::Engine;
 use super::query::{ParsedQuery, as_typed};
@@ -123,10 +124,9 @@ impl Engine {
             let view = state.models.iter().find(named).ok_or_else(|| {
                 let there: Vec<&str> =
                     state.models.iter().map(|view| view.served.about.model.name.as_str()).collect();
-                Error::invalid(format!(
-                    "no model is called {name:?}; there are {}",
-                    there.join(", ")
-                ))
+                let advice = format!("there are {}", there.join(", "));
+                let advice = did_you_mean(name, there, &advice);
+                Error::invalid(format!("no model is called {name:?}; {advice}"))
             })?;
             views.push(view);
         }

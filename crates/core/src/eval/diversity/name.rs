@@ -5,12 +5,22 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{ALPHA, DiversityKind, DiversityMeasure};
+use crate::suggest::did_you_mean;
 use crate::{Error, Result};
 
 const KNOWN: &str = "there are alpha_nDCG@k, alpha_DCG@k, ERR_IA@k, nERR_IA@k, P_IA@k and \
                      StRecall@k, with another alpha as in alpha_nDCG(alpha=0.3)@10";
 
 impl DiversityKind {
+    const ALL: [DiversityKind; 6] = [
+        DiversityKind::AlphaNdcg,
+        DiversityKind::AlphaDcg,
+        DiversityKind::ErrIa,
+        DiversityKind::NerrIa,
+        DiversityKind::PIa,
+        DiversityKind::StRecall,
+    ];
+
     /// The stem of its name.
     fn name(self) -> &'static str {
         match self {
@@ -25,11 +35,9 @@ impl DiversityKind {
 
     /// Finds the stem of a name, in any case and with `-` or `_`.
     pub(crate) fn named(stem: &str) -> Option<Self> {
-        use DiversityKind::*;
         let stem = stem.to_ascii_lowercase().replace('-', "_");
         let stem = if stem == "strec" { "strecall" } else { &stem };
-        let all = [AlphaNdcg, AlphaDcg, ErrIa, NerrIa, PIa, StRecall];
-        all.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(stem))
+        DiversityKind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(stem))
     }
 
     /// Whether it depends on alpha.
@@ -50,10 +58,12 @@ impl FromStr for DiversityMeasure {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
+        let stem = name.trim().split(['@', '(']).next().unwrap_or_default();
+        let stems = DiversityKind::ALL.map(DiversityKind::name);
         let unknown = || Error::Unknown {
             kind: "measure of diversity",
             name: name.to_owned(),
-            advice: KNOWN.to_owned(),
+            advice: did_you_mean(stem, stems, KNOWN),
         };
         let (front, cut) = name.trim().split_once('@').unwrap_or((name.trim(), ""));
         let (stem, inner) = match front.split_once('(') {

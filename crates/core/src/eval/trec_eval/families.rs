@@ -135,9 +135,14 @@ pub(super) static FAMILIES: [Family; 40] = {
     ]
 };
 
+/// The names of all families.
+pub(super) fn family_names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|family| family.name)
+}
+
 /// The families of a collective name, in any order.
 pub(super) fn nickname(name: &str) -> Option<Vec<&'static str>> {
-    let all = FAMILIES.iter().map(|family| family.name);
+    let all = family_names();
     let list: Vec<&str> = match name {
         // The first twelve are the official ones.
         "official" => all.take(12).collect(),

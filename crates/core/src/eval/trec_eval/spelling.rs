@@ -4,10 +4,11 @@
 
 use std::cmp::Ordering;
 
-use super::families::{FAMILIES, PERSISTENCE, Parameters, nickname};
+use super::families::{FAMILIES, PERSISTENCE, Parameters, family_names, nickname};
 use super::gains::Gains;
 use super::statistic::Statistic;
 use crate::eval::diversity::{ALPHA, DiversityKind, DiversityMeasure, MOST, alpha};
+use crate::eval::name::unknown_measure;
 use crate::eval::{Measure, Variant};
 use crate::{Error, Result};
 
@@ -31,6 +32,34 @@ const KNOWN: &str = "there are trec_eval's names (map, P.5,10, ndcg_cut.10, reca
     RR@10, Rprec, Bpref, Success@5, ERR@20, RBP(p=0.8), Judged@10, RankLoss, AP(rel=2)@1000, \
     nDCG(dcg='exp-log2')@10; with subtopics alpha_nDCG(alpha=0.5)@10, ERR_IA@20, StRecall@10 …); \
     the guide defines them all";
+
+/// The stems of ir_measures' names, as they are suggested for misspelt ones.
+const STEMS: [&str; 24] = [
+    "nDCG",
+    "DCG",
+    "AP",
+    "MAP",
+    "P",
+    "R",
+    "RR",
+    "MRR",
+    "Success",
+    "Rprec",
+    "Bpref",
+    "infAP",
+    "SetP",
+    "SetR",
+    "SetAP",
+    "SetF",
+    "RankLoss",
+    "Judged",
+    "ERR",
+    "RBP",
+    "IPrec",
+    "alpha_nDCG",
+    "ERR_IA",
+    "StRecall",
+];
 
 /// The columns of `names`, in their order. As in trec_eval, a measure with parameters replaces the
 /// one without; unlike there, all parameters count where a measure is named several times. A
@@ -251,10 +280,13 @@ fn pairs(text: &str) -> Option<(Option<f64>, Gains)> {
 
 /// Parses a name of ir_measures: `NAME(key=value, …)@cut`.
 fn ir_measure(name: &str) -> Result<MeasureColumn> {
-    let unknown =
-        || Error::Unknown { kind: "measure", name: name.to_owned(), advice: KNOWN.to_owned() };
     let wrong = |expected: &str| Error::parameter("measure", name, expected);
     let (stem, rest) = name.split_at(name.find(['(', '@']).unwrap_or(name.len()));
+    let unknown = || {
+        // trec_eval's names have their parameters after a dot.
+        let stem = stem.split_once('.').map_or(stem, |(stem, _)| stem);
+        unknown_measure(name, stem, STEMS.into_iter().chain(family_names()), KNOWN)
+    };
     let (settings, cut) = match rest.strip_prefix('(') {
         Some(rest) => {
             let (inner, after) = rest.split_once(')').ok_or_else(unknown)?;

@@ -1,5 +1,6 @@
 //! Groups of features, and how a user chooses some of them.
 
+use crate::suggest::did_you_mean;
 use crate::{Error, Result};
 
 /// A group of features.
@@ -62,7 +63,11 @@ impl Group {
                 Err(Error::Unknown {
                     kind: "group of features",
                     name: name.to_owned(),
-                    advice: format!("there are {}, and all", group_names().join(", ")),
+                    advice: did_you_mean(
+                        name,
+                        group_names(),
+                        &format!("there are {}, and all", group_names().join(", ")),
+                    ),
                 })
             },
         )
@@ -100,16 +105,16 @@ pub fn choose(features: &[FeatureInfo], names: &[String]) -> Result<Vec<usize>> 
             return Ok(());
         }
         let models: Vec<&str> = features.iter().filter_map(|f| f.model.as_deref()).collect();
-        Err(Error::Unknown {
-            kind: "feature",
-            name: name.to_owned(),
-            advice: format!(
-                "there are all, the groups {}, the models that take part ({}), and single features such as {}",
-                group_names().join(", "),
-                if models.is_empty() { "none".to_owned() } else { models.join(", ") },
-                features.first().map_or("bm25(title)", |feature| &feature.name)
-            ),
-        })
+        let advice = format!(
+            "there are all, the groups {}, the models that take part ({}), and single features such as {}",
+            group_names().join(", "),
+            if models.is_empty() { "none".to_owned() } else { models.join(", ") },
+            features.first().map_or("bm25(title)", |feature| &feature.name)
+        );
+        let single = features.iter().map(|feature| feature.name.as_str());
+        let advice =
+            did_you_mean(name, group_names().into_iter().chain(models).chain(single), &advice);
+        Err(Error::Unknown { kind: "feature", name: name.to_owned(), advice })
     })?;
     if chosen.is_empty() {
         return Err(Error::parameter("features", names.join(","), "at least one feature"));
