@@ -2,7 +2,6 @@
 # compiled twice.
 
 PACKAGES = -p liken-math -p liken -p liken-pages -p liken-engine -p liken-server -p liken-cli
-SKIP_LOG = $(CURDIR)/.skipped-tests
 VENV = .venv
 PYTHON = $(VENV)/bin/python
 
@@ -16,9 +15,10 @@ test: ## check the style and run every test (real data: LIKEN_DATA, default ../s
 	@[ "$$LIKEN_NO_DATA" = 1 ] || [ -d "$${LIKEN_DATA:-../shared/data}" ] || { \
 	  echo "$${LIKEN_DATA:-../shared/data}: not there; LIKEN_DATA names the folder with real data, LIKEN_NO_DATA=1 skips the tests on it"; exit 1; }
 	@scripts/setup-browser.sh
-	@rm -f $(SKIP_LOG)
-	LIKEN_SKIP_LOG=$(SKIP_LOG) cargo test --release $(PACKAGES)
-	@scripts/check-skipped.sh $(SKIP_LOG)
+	@scripts/check-package.sh
+	@scripts/check-deploy.sh
+	@scripts/check-aarch64.sh $(PACKAGES)
+	@scripts/test.sh $(PACKAGES)
 
 check: ## what `test` does not: lints, the oldest Rust, documentation, licences, advisories
 	cargo fmt --all --check

@@ -11,7 +11,7 @@ use liken::matchers::{FitReport, Mixture, Params, methods};
 use liken::stack::Rankers;
 
 use crate::console::{Console, usage};
-use crate::output::{Grid, TableFormat, counted, four_digits, json, plural, remark};
+use crate::output::{Grid, TableFormat, counted, four_digits, grouped, json, remark};
 use crate::rankers::{self, RankerArgs};
 use crate::settings::{FitArgs, choice, expand_all, parse_mixtures};
 use crate::tables::Table;
@@ -179,22 +179,23 @@ fn default_models(dataset: &Path, console: &Console) -> anyhow::Result<Vec<Strin
 /// Warns of text without terms, of ties and of problems of the fits.
 pub fn warn_about(comparison: &Comparison, fits: &[(String, FitReport)], console: &Console) {
     if comparison.unread.documents > 0 {
-        let documents = comparison.unread.documents;
-        let (one, many) = ("document analyses to nothing", "documents analyse to nothing");
-        console.warn(plural(documents, one, many));
+        let documents = counted(comparison.unread.documents, "document");
+        console.warn(format!("analysed to nothing: {documents}"));
     }
     if comparison.unread_queries > 0 {
         console.warn(format!(
-            "{} of {} judged queries analyse to nothing that training knew",
-            comparison.unread_queries, comparison.queries
+            "analysed to nothing that training knew: {} of {}",
+            grouped(comparison.unread_queries),
+            counted(comparison.queries, "judged query")
         ));
     }
     // Some queries share no word with any document; if most do, the row measures the tie-breaking.
     let tied = comparison.rows.iter().filter(|row| row.tied * 2 > comparison.queries);
     console.warn_each(tied.map(|row| {
         let text = format!(
-            "for {} of {} queries every document has the same score; the order is that of the ids, descending",
-            row.tied, comparison.queries
+            "for {} of {} every document has the same score; the order is that of the ids, descending",
+            grouped(row.tied),
+            counted(comparison.queries, "query")
         );
         (row.name.clone(), text)
     }));

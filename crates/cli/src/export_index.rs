@@ -86,7 +86,12 @@ pub fn judgments(
     }
     let mut out = console.report_out();
     let lines = grouped(exported.lines);
-    writeln!(out, "wrote {}: {QRELS} with {lines} judged pairs, {QUERIES}", target.display())?;
+    writeln!(
+        out,
+        "wrote {}: {QRELS} with {}, {QUERIES}",
+        target.display(),
+        counted(lines, "judged pair")
+    )?;
     writeln!(
         out,
         "to import it: liken import --documents documents.jsonl --judgments {} --queries {} --no-header=queries --columns queries:id=0,text=1 -o data",

@@ -125,11 +125,11 @@ fn model(folder: &Folder<ModelAbout>, out: &mut impl Write) -> anyhow::Result<()
     origin(folder, out)?;
     writeln!(
         out,
-        "trained on  {} documents, {} queries, {} terms, {} training pairs",
-        grouped(about.counts.documents),
-        grouped(about.counts.queries),
-        grouped(about.counts.terms),
-        grouped(about.counts.pairs)
+        "trained on  {}, {}, {}, {}",
+        counted(about.counts.documents, "document"),
+        counted(about.counts.queries, "query"),
+        counted(about.counts.terms, "term"),
+        counted(about.counts.pairs, "training pair")
     )?;
     writeln!(
         out,

@@ -6,7 +6,7 @@ use clap::Args;
 use liken::ranking::share_of_ties;
 
 use crate::console::Console;
-use crate::output::some_of;
+use crate::output::{counted, some_of};
 use crate::runs::{RunArgs, check_stdin, read_queries};
 use crate::unseen::UnseenArgs;
 
@@ -74,15 +74,15 @@ pub fn run(args: &BatchArgs, console: &Console) -> anyhow::Result<()> {
     out.finish()?;
     if tied * 10 > queries.len() {
         console.warn(format!(
-            "for {tied} of {} queries most scores are tied; their order is that of the ids, descending",
-            queries.len()
+            "for {tied} of {} most scores are tied; their order is that of the ids, descending",
+            counted(queries.len(), "query")
         ));
     }
     if !unread.is_empty() {
         console.warn(format!(
-            "{} of {} queries analyse to nothing and have no results: {}",
+            "analysed to nothing, so without results: {} of {}: {}",
             unread.len(),
-            queries.len(),
+            counted(queries.len(), "query"),
             some_of(&unread)
         ));
     }

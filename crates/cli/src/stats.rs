@@ -218,9 +218,9 @@ fn text_alone(counts: &Counts, format: Format, console: &Console) -> anyhow::Res
 fn warn_of_unread(counts: &Counts, console: &Console) {
     if counts.unread.queries + counts.unread.documents > 0 {
         console.warn(format!(
-            "{} queries and {} documents analyse to nothing",
-            grouped(counts.unread.queries),
-            grouped(counts.unread.documents)
+            "analysed to nothing: {} and {}",
+            counted(counts.unread.queries, "query"),
+            counted(counts.unread.documents, "document")
         ));
     }
 }

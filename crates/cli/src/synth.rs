@@ -129,12 +129,12 @@ pub fn run(args: &SynthArgs, console: &Console) -> anyhow::Result<()> {
             let counts = about.counts;
             writeln!(
                 out,
-                "{path}: {} queries, {} documents, {} training pairs; {} + {} judged queries",
-                grouped(counts.queries),
-                grouped(counts.documents),
-                grouped(counts.pairs),
+                "{path}: {}, {}, {}; {} + {}",
+                counted(counts.queries, "query"),
+                counted(counts.documents, "document"),
+                counted(counts.pairs, "training pair"),
                 grouped(counts.validation.0),
-                grouped(counts.test.0)
+                counted(counts.test.0, "judged query")
             )?;
             writeln!(out, "next: liken compare {}", typed(&args.output))?;
         }

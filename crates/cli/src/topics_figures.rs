@@ -3,16 +3,16 @@
 use liken::matchers::{TopicFigures, TopicsSummary};
 pub use liken_server::pages::topics::plots::percent;
 
-use crate::output::{NOTHING, counted, grouped, plural};
+use crate::output::{NOTHING, counted, plural};
 
 /// A summary of all topics, one line per fact.
 pub fn remarks(summary: &TopicsSummary) -> Vec<String> {
     let mut lines = vec![format!(
-        "{}: {} in {}, {} terms",
+        "{}: {} in {}, {}",
         summary.method,
         counted(summary.all.topics, "topic"),
         counted(summary.documents, "document"),
-        grouped(summary.terms),
+        counted(summary.terms, "term"),
     )];
     lines.push(figures(&summary.all));
     let split = [("shared topics", &summary.shared), ("topics of classes", &summary.of_classes)];

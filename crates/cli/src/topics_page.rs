@@ -77,12 +77,12 @@ fn classes(summary: &TopicsSummary, parts: &mut Vec<Part>) {
 
 fn card(topic: &TopicSummary, summary: &TopicsSummary, texts: Option<&DocTexts>) -> Card {
     let mut lines = vec![format!(
-        "{} of the documents, strongest in {}; NPMI {}; {} of {} words",
+        "{} of the documents, strongest in {}; NPMI {}; {} of {}",
         percent(topic.share),
         topic.strongest_in,
         npmi(topic.npmi),
         topic.n_words,
-        summary.terms,
+        counted(summary.terms, "word"),
     )];
     let documents: Vec<String> = topic
         .documents

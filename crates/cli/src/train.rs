@@ -12,7 +12,7 @@ use liken::matchers::{Mixture, Model, Params, Trained, preparation_docs};
 use liken::training::{self, TrainOptions};
 
 use crate::console::{Console, usage};
-use crate::output::{Format, grouped, typed};
+use crate::output::{Format, counted, grouped, typed};
 use crate::plan::announce;
 use crate::render::long_help;
 use crate::reports;
@@ -136,11 +136,11 @@ fn warn_about(trained: &Trained, console: &Console) {
     let counts = &trained.model.counts;
     let unread = counts.unread;
     for (n, all, what) in [
-        (unread.documents, counts.n_docs(), "documents"),
-        (unread.queries, counts.n_queries(), "queries"),
+        (unread.documents, counts.n_docs(), "document"),
+        (unread.queries, counts.n_queries(), "query"),
     ] {
         if n > 0 {
-            console.warn(format!("{} of {} {what} analyse to nothing", grouped(n), grouped(all)));
+            console.warn(format!("analysed to nothing: {} of {}", grouped(n), counted(all, what)));
         }
     }
     let parts = trained.model.parts.iter().map(|part| part.params.name().to_owned());

@@ -235,7 +235,7 @@ fn warn_about(tuned: &Tuned, console: &Console) {
     let failed = tuned.trials.iter().filter(|row| row.error.is_some()).count();
     if failed > 0 {
         let all = tuned.trials.len();
-        console.warn(format!("{failed} of {all} trials failed; the table says why"));
+        console.warn(format!("{failed} of {} failed; the table says why", counted(all, "trial")));
     }
     if let Some(best) = tuned.best_row() {
         best.warnings.iter().for_each(|warning| console.warn(format!("best trial: {warning}")));

@@ -78,6 +78,6 @@ mod oracle;
 
 pub use liken_math::{Error, Progress, Result, Run, Steps, counted, excerpt, quoted};
 pub use liken_math::{
-    dense, early_stopping, file, index, linalg, memory, random, ranking, sparse, special,
-    standardise, suggest, top_k,
+    dense, early_stopping, file, index, linalg, memory, processor, random, ranking, sparse,
+    special, standardise, suggest, top_k,
 };

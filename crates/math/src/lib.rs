@@ -17,6 +17,7 @@ pub mod file;
 pub mod index;
 pub mod linalg;
 pub mod memory;
+pub mod processor;
 pub mod random;
 pub mod ranking;
 pub mod sparse;

@@ -127,8 +127,9 @@ pub(super) fn warnings(
         ));
     } else if log.without_text > 0 {
         warnings.push(format!(
-            "{} of {n_documents} documents have no text in the fields that are read by default (title, body, url); if theirs has another name, map it: `columns = documents:body=NAME`",
-            log.without_text
+            "without text in the fields that are read by default (title, body, url): {} of {}; if theirs has another name, map it: `columns = documents:body=NAME`",
+            log.without_text,
+            counted(n_documents, "document")
         ));
     }
     let nothing_judged = divided.validation.is_empty() && divided.test.is_empty();
@@ -163,7 +164,7 @@ pub(super) fn warnings(
                     "{both} of {} held-out pairs were clicked in training, too: the test measures repeated queries as well as new ones",
                     divided.validation.len() + divided.test.len()
                 ),
-                _ => format!("leak: {both} held-out pairs are also in training"),
+                _ => format!("leak: also in training: {}", counted(both, "held-out pair")),
             });
         }
     }
@@ -207,6 +208,7 @@ fn same_texts(divided: &SplitPairs, queries: &Queries) -> Option<String> {
     }
     let leak = if crossing > 0 { "leak: " } else { "" };
     Some(format!(
-        "{leak}{n_queries} queries with different ids share their normalised text with another ({n_pairs} pairs of queries); {crossing} of those pairs lie in different splits"
+        "{leak}{n_queries} queries with different ids share their normalised text with another ({}); {crossing} of these lie in different splits",
+        counted(n_pairs, "pair")
     ))
 }

@@ -37,7 +37,7 @@ use crate::params::check::{
 };
 use crate::plan::{Fit, Plan, numbers};
 use crate::sparse::{Csr, Row};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 mod em;
 mod start;
@@ -127,7 +127,11 @@ impl Method for Bltm {
             step: "iteration".into(),
             figures: vec!["log posterior per word before it".into()],
             steps,
-            notes: vec![format!("{} pairs, {} topics", trainer.n_pairs(), self.dim)],
+            notes: vec![format!(
+                "{}, {}",
+                counted(trainer.n_pairs(), "pair"),
+                counted(self.dim, "topic")
+            )],
             ..StepsReport::default()
         };
         let [query, doc] = trainer.into_topics();

@@ -28,7 +28,7 @@ use crate::params::check::{
 };
 use crate::plan::{Fit, Plan, WIDTH, numbers};
 use crate::sparse::{Csr, RowBlock};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 /// The upper limit of weights per document, which is that of features.
 const MOST_KEPT: usize = u32::MAX as usize;
@@ -150,8 +150,9 @@ impl RidgeReport {
         if self.without_clicks > 0 {
             let all = self.documents + self.without_clicks;
             warnings.push(format!(
-                "{} of {all} documents have no training click, so they have no weights and always score 0: a mix such as ridge+bm25 finds them by their words",
-                self.without_clicks
+                "without a training click, so without weights and always with score 0: {} of {}; a mix such as ridge+bm25 finds them by their words",
+                self.without_clicks,
+                counted(all, "document")
             ));
         }
         if self.mass < 0.9 {

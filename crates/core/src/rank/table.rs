@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::{Error, Result};
+use crate::{Error, Result, counted};
 
 /// Rows of features, grouped by query. A NaN is a missing value; no value is infinite.
 #[derive(Debug, Clone, PartialEq)]
@@ -318,8 +318,8 @@ impl TableBuilder {
     /// the grade is not finite, or if the number of values is not that of the features.
     pub fn push(&mut self, query: &str, doc: &str, grade: f32, values: &[f32]) -> Result<()> {
         if values.len() != self.n_features() {
-            let expected = format!("{} values, one per feature", self.n_features());
-            return Err(Error::parameter("row", format!("{} values", values.len()), &expected));
+            let expected = format!("{}, one per feature", counted(self.n_features(), "value"));
+            return Err(Error::parameter("row", counted(values.len(), "value"), &expected));
         }
         if !grade.is_finite() {
             return Err(Error::parameter("grade", grade, "a finite number"));

@@ -9,7 +9,7 @@ use super::open::{check_seekable, open, read_header};
 use super::role::Role;
 use super::row::{Row, RowSource};
 use super::table::Table;
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 /// A TSV, CSV or Parquet file.
 pub(crate) struct HeaderTable<'r> {
@@ -64,8 +64,8 @@ impl<'r> HeaderTable<'r> {
             Some(Ok(line)) => self.line = line,
         }
         if self.row.width() != self.header.len() {
-            let expected = format!("{} fields, as in the header", self.header.len());
-            return Err(self.wrong(&expected, &format!("{} fields", self.row.width())));
+            let expected = format!("{}, as in the header", counted(self.header.len(), "field"));
+            return Err(self.wrong(&expected, &counted(self.row.width(), "field")));
         }
         Ok(true)
     }

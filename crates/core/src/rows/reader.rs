@@ -19,7 +19,7 @@ use super::role::{ColumnRole, Role};
 use super::row::{Row, RowSource};
 use super::source_file::Source;
 use super::table::Table;
-use crate::{Error, Result, Run, quoted};
+use crate::{Error, Result, Run, counted, quoted};
 
 /// Reads a table row by row.
 pub(crate) struct TableReader<'r> {
@@ -173,7 +173,7 @@ impl<'r> TableReader<'r> {
                 if found != expected {
                     return Ok(Some(Err(self.bad(
                         "wrong number of fields",
-                        format!("{expected} fields"),
+                        counted(expected, "field"),
                         format!("{found}"),
                     ))));
                 }

@@ -214,9 +214,10 @@ fn fit_folds(
     }
     let held_out = sum / counted.max(1) as f64;
     report.notes.push(format!(
-        "{} features, {} rows of {n} queries; {} on held-out folds: {held_out:.4}",
-        table.n_features(),
-        table.n_rows(),
+        "{}, {} of {}; {} on held-out folds: {held_out:.4}",
+        crate::counted(table.n_features(), "feature"),
+        crate::counted(table.n_rows(), "row"),
+        crate::counted(n, "query"),
         goal.measure
     ));
     report.notes.push(most_used(&rankers));

@@ -56,7 +56,7 @@ pub fn has_avx2() -> bool {
     if tests::PORTABLE.get() {
         return false;
     }
-    std::arch::is_x86_feature_detected!("avx2")
+    crate::processor::has_avx2()
 }
 
 impl F32x8 {

@@ -60,7 +60,7 @@ impl Coded {
     pub fn dots(&self, rows: &[i8], sums: &mut [i32]) {
         debug_assert_eq!(rows.len(), sums.len() * self.codes.len());
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if crate::processor::has_avx2() {
             // SAFETY: the processor has AVX2.
             unsafe { dots_avx2(&self.codes, rows, sums) };
             return;

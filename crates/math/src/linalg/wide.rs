@@ -5,7 +5,7 @@
 #[inline(always)]
 pub fn widest<T>(work: impl FnOnce() -> T) -> T {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
+    if crate::processor::has_avx2() {
         // SAFETY: the machine has what the function is compiled for.
         return unsafe { avx2(work) };
     }

@@ -153,7 +153,7 @@ impl Build {
     /// AVX2, if the processor has it.
     fn avx2() -> Option<Self> {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if crate::processor::has_avx2() {
             return Some(Build::Avx2);
         }
         None

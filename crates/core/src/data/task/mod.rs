@@ -41,7 +41,7 @@ use super::task_params::{TaskKind, TaskParams, TaskSplit};
 use super::write::Prepared;
 use crate::file::LineTable;
 use crate::rows::{Role, Table};
-use crate::{Error, Result, Run, memory};
+use crate::{Error, Result, Run, counted, memory};
 use split_links::SplitLinks;
 use words::Words;
 
@@ -246,7 +246,8 @@ impl TaskParams {
         dropped.push(("links of documents without a word".into(), silent));
         if let Some(words) = words.filter(|_| short > 0) {
             log.notes.push(format!(
-                "{short} queries have fewer than {} words, because their documents are that short",
+                "{} with fewer than {} words, because the documents are that short",
+                counted(short, "query"),
                 words.k
             ));
         }
@@ -320,10 +321,10 @@ fn take_first_clicks(log: &mut Log, run: &Run<'_>) -> Result<Vec<(String, u64)>>
         Ok(())
     })?;
     log.notes.push(format!(
-        "{} result pages, {} of them with a click; {} clicks, {} of them at rank 1",
-        found.pages,
+        "{}, {} of them with a click; {}, {} of them at rank 1",
+        counted(found.pages, "result page"),
         found.pages - found.without_click,
-        found.first + found.below + found.unranked,
+        counted(found.first + found.below + found.unranked, "click"),
         found.first
     ));
     if found.first == 0 {

@@ -14,7 +14,7 @@ use crate::matchers::{Bm25, Matcher};
 use crate::random::Random;
 use crate::sparse::Csr;
 use crate::top_k::select_sorted;
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 /// The first of the streams of random numbers for triples.
 const FIRST_STREAM: u64 = 1 << 41;
@@ -141,9 +141,10 @@ impl<'a> Draws<'a> {
         let Pool::Shown(shown) = &self.pool else { return None };
         let queries = shown.starts.windows(2).filter(|both| both[0] < both[1]).count();
         Some(format!(
-            "{} preference pairs of {queries} queries from impressions, shown {} times",
-            shown.preferences.len(),
-            shown.sums.last().unwrap_or(&0)
+            "{} of {} from impressions, shown {}",
+            counted(shown.preferences.len(), "preference pair"),
+            counted(queries, "query"),
+            counted(shown.sums.last().unwrap_or(&0), "time")
         ))
     }
 

@@ -206,7 +206,7 @@ impl<const N: usize> Strip<N> {
 impl<const N: usize> Columns for Strip<N> {
     fn step(&mut self, view: usize, batch: &Batch<'_>) {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
+        if crate::processor::has_avx2() {
             // SAFETY: the machine has what the function is compiled for.
             return unsafe { self.step_avx2(view, batch) };
         }

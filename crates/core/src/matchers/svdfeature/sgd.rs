@@ -17,7 +17,7 @@ use crate::matchers::method::{Fitting, Matcher};
 use crate::matchers::validation::scores_of;
 use crate::matchers::{Maps, StepsReport, ValidationScorer};
 use crate::sparse::Row;
-use crate::{Result, Run};
+use crate::{Result, Run, counted};
 
 /// Parts of a map that are updated in parallel. Rows are independent, so the number does not change
 /// a bit.
@@ -282,9 +282,9 @@ pub(super) fn fit(
         step: "epoch".into(),
         figures: vec!["loss".into()],
         notes: vec![format!(
-            "{} samples per epoch from {} pairs, {} per batch",
-            samples.len(),
-            samples.n_pairs(),
+            "{} per epoch from {}, {} per batch",
+            counted(samples.len(), "sample"),
+            counted(samples.n_pairs(), "pair"),
             batch_of(params, samples)
         )],
         ..StepsReport::default()

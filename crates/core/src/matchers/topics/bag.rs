@@ -15,7 +15,7 @@ use crate::matchers::pairs::text_of;
 use crate::matchers::{Contribution, FitReport, Fitting, Map, Matcher, StepsReport, TopicsView};
 use crate::sparse::Csr;
 use crate::topic::{BagTopics, Workspace, completion};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 /// Fitted topics of bags of words.
 pub(super) struct BagMatcher {
@@ -226,8 +226,12 @@ fn notes(
 ) -> Result<Vec<String>> {
     let n_known = (0..docs.n_cols() as u32).filter(|&term| topics.knows(term)).count();
     let n_empty = docs.rows().filter(|row| row.is_empty()).count();
-    let mut notes =
-        vec![format!("{} topics of {} documents and {n_known} words", topics.dim(), docs.n_rows())];
+    let mut notes = vec![format!(
+        "{} of {} and {}",
+        counted(topics.dim(), "topic"),
+        counted(docs.n_rows(), "document"),
+        counted(n_known, "word")
+    )];
     if n_empty > 0 {
         notes.push(format!("documents without a word, whose topics are uniform: {n_empty}"));
     }

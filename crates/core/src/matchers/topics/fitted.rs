@@ -21,7 +21,7 @@ use crate::linalg::{Dense, dot, dot_f64, scale_to};
 use crate::matchers::{Contribution, Map, Matcher, SavedState, TopicsView};
 use crate::sparse::{Csr, Row};
 use crate::topic::{FactorKind, Folding, Topics, nearest_centre};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 /// The number of words that name a topic.
 const NAMED_BY: usize = 3;
@@ -152,8 +152,8 @@ impl Factorised {
         let silent = (0..counts.n_docs()).filter(silent).count();
         if silent > 0 {
             warnings.push(format!(
-                "{silent} of {} documents are in no topic and score 0: use more topics, or another seed",
-                counts.n_docs()
+                "in no topic, so with score 0: {silent} of {}; use more topics, or another seed",
+                counted(counts.n_docs(), "document")
             ));
         }
         warnings

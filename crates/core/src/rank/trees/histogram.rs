@@ -35,6 +35,12 @@ impl Sums {
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
     pub fn plus(self, other: Sums) -> Sums {
+        self.plus_portable(other)
+    }
+
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    #[inline(always)]
+    fn plus_portable(self, other: Sums) -> Sums {
         Sums {
             gradient: self.gradient.wrapping_add(other.gradient),
             rest: self.rest.wrapping_add(other.rest),
@@ -163,6 +169,18 @@ pub(super) fn subtract(block: &mut Block, less: &Block, columns: &[BinnedFeature
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_are_the_same_with_and_without_vector_registers() {
+        let extremes = [0, 1, -1, 77, i64::MIN, i64::MAX];
+        for (gradient, other) in extremes.iter().flat_map(|&a| extremes.map(|b| (a, b))) {
+            let (a, b) = (
+                Sums { gradient, rest: other as u64 },
+                Sums { gradient: other, rest: gradient as u64 },
+            );
+            assert_eq!(a.plus(b), a.plus_portable(b));
+        }
+    }
 
     #[test]
     fn sums_are_as_fine_as_they_say() {

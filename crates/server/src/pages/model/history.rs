@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use liken::counted;
 use liken::matchers::{FitReport, Origin, PlsReport, RmlsReport, RmlsStep, StepsReport};
 use liken_pages::{Axis, Mark, Panel, Point, Series};
 
@@ -39,9 +40,9 @@ impl FitHistory {
             FitReport::Square(report) => {
                 history.sigma("singular values", &report.sigma);
                 history.facts.push(format!(
-                    "{} dimensions after {} iterations; {} % of the clicks are explained.",
-                    report.dim,
-                    report.iterations,
+                    "{} after {}; {} % of the clicks are explained.",
+                    counted(report.dim, "dimension"),
+                    counted(report.iterations, "iteration"),
                     fixed(100.0 * report.explained, 1)
                 ));
             }
@@ -91,8 +92,10 @@ impl FitHistory {
         self.sigma(title, &report.sigma);
         let converged = if report.converged { "" } else { ", not converged" };
         self.facts.push(format!(
-            "{} dimensions after {} iterations, residual {:.1e}{converged}.",
-            report.dim, report.iterations, report.residual
+            "{} after {}, residual {:.1e}{converged}.",
+            counted(report.dim, "dimension"),
+            counted(report.iterations, "iteration"),
+            report.residual
         ));
         self.way(&report.way);
     }

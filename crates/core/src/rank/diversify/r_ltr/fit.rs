@@ -16,7 +16,7 @@ use crate::early_stopping::EarlyStopping;
 use crate::eval::diversity::{DiversityMeasure, diverse_order};
 use crate::rank::diversify::{JudgedCandidates, mean};
 use crate::rank::{RankReport, RankStep};
-use crate::{Error, Result, Run};
+use crate::{Error, Result, Run, counted};
 
 /// Maximum steps of Newton's method for one penalty; a few are enough.
 const MAX_STEPS: usize = 50;
@@ -67,7 +67,8 @@ impl RLtrParams {
         if ignored > 0 {
             let all = training.len();
             report.warnings.push(format!(
-                "{ignored} of {all} queries are ignored: none of their candidates answers a subtopic"
+                "ignored, since none of the candidates answers a subtopic: {ignored} of {}",
+                counted(all, "query")
             ));
         }
         let mut penalties = self.penalties.clone();
