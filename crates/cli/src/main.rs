@@ -91,13 +91,13 @@ struct Cli {
 /// The command line. Every subcommand takes `--quiet`, and every one but `eval` takes `-q`, which
 /// there has trec_eval's meaning.
 fn command() -> clap::Command {
-    help::grouped(Cli::command()).mut_subcommands(|command| {
+    help::grouped(Cli::command().mut_subcommands(|command| {
         let quiet = Arg::new("quiet").long("quiet").action(ArgAction::SetTrue);
         let quiet = quiet.help("Print results and errors only").global(true);
         let quiet = if command.get_name() == "eval" { quiet } else { quiet.short('q') };
         // A negative number is a value, perhaps a wrong one, and no unknown flag.
         command.arg(quiet).allow_negative_numbers(true)
-    })
+    }))
 }
 
 #[derive(Subcommand)]
@@ -180,8 +180,8 @@ fn main() -> ExitCode {
         Subcommands::Export(args) => export::run(args, &console),
         Subcommands::Info(args) => info::run(args, &console),
         Subcommands::Synth(args) => synth::run(args, &console),
-        Subcommands::Completions(args) => shell::completions(args, &console),
-        Subcommands::Man(args) => shell::man(args, &console),
+        Subcommands::Completions(args) => shell::completions(args, command, &console),
+        Subcommands::Man(args) => shell::man(args, command, &console),
     };
     console.finish();
     match result {

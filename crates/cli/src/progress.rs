@@ -50,7 +50,7 @@ impl ProgressLine {
     pub fn show(&self, progress: Progress<'_>) {
         let Ok(mut state) = self.state.lock() else { return };
         let (now, total) = (Instant::now(), progress.total.filter(|&total| total > 0));
-        let stage = titled(progress.step, progress.stage);
+        let stage = titled(&progress);
         if state.stage != stage || state.has_total != total.is_some() {
             self.bar.reset();
             self.bar.set_style(style(total.is_some()));
@@ -99,12 +99,12 @@ fn style(has_total: bool) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// `stage` with the number of its step, if there are several.
-fn titled(step: Option<(usize, usize)>, stage: &str) -> String {
-    match step {
-        Some((number, of)) if of > 1 => format!("[{number}/{of}] {stage}"),
-        _ => stage.to_owned(),
-    }
+/// The stage with what is worked on, and with the number of its step if there are several.
+fn titled(progress: &Progress<'_>) -> String {
+    let step = progress.step.filter(|&(_, of)| of > 1);
+    let step = step.map_or(String::new(), |(number, of)| format!("[{number}/{of}] "));
+    let subject = progress.subject.map_or(String::new(), |subject| format!("{subject}: "));
+    format!("{step}{subject}{}", progress.stage)
 }
 
 /// How long is left of a stage of which `done` of `total` took `elapsed`, in words that seldom change.
@@ -130,9 +130,12 @@ mod tests {
 
     #[test]
     fn a_step_is_numbered_where_there_are_several() {
-        assert_eq!(titled(Some((2, 5)), "fitting rmls"), "[2/5] fitting rmls");
-        assert_eq!(titled(Some((1, 1)), "fitting rmls"), "fitting rmls");
-        assert_eq!(titled(None, "fitting rmls"), "fitting rmls");
+        let title = |step, subject| {
+            titled(&Progress { stage: "fitting", done: 0, total: None, step, subject })
+        };
+        assert_eq!(title(Some((2, 5)), Some("rmls")), "[2/5] rmls: fitting");
+        assert_eq!(title(Some((1, 1)), Some("rmls")), "rmls: fitting");
+        assert_eq!(title(None, None), "fitting");
     }
 
     #[test]

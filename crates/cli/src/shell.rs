@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::console::Console;
@@ -35,21 +35,25 @@ pub struct ManArgs {
 }
 
 /// Prints the script of a shell.
-pub fn completions(args: &CompletionsArgs, console: &Console) -> anyhow::Result<()> {
+pub fn completions(
+    args: &CompletionsArgs,
+    mut command: Command,
+    console: &Console,
+) -> anyhow::Result<()> {
     // The generator panics where a pipe is closed, so it writes to memory.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::command(), "liken", &mut script);
+    clap_complete::generate(args.shell, &mut command, "liken", &mut script);
     let mut out = console.out();
     out.write_all(&script)?;
     Ok(out.flush()?)
 }
 
 /// Writes the pages of the manual.
-pub fn man(args: &ManArgs, console: &Console) -> anyhow::Result<()> {
+pub fn man(args: &ManArgs, command: Command, console: &Console) -> anyhow::Result<()> {
     let folder = &args.output;
     fs::create_dir_all(folder).map_err(liken::Error::io("create", folder))?;
-    let command = crate::command().disable_help_subcommand(true);
-    clap_mangen::generate_to(command, folder).map_err(liken::Error::io("write", folder))?;
+    clap_mangen::generate_to(command.disable_help_subcommand(true), folder)
+        .map_err(liken::Error::io("write", folder))?;
     let pages = fs::read_dir(folder).map_err(liken::Error::io("read", folder))?;
     let pages = pages.flatten().filter(|entry| entry.path().extension().is_some_and(|e| e == "1"));
     let mut out = console.report_out();

@@ -182,8 +182,8 @@ fn fit_each(
     let mut systems = Vec::with_capacity(models.len());
     let mut reports = Vec::with_capacity(models.len());
     for ((name, params), init) in models.iter().zip(warm_starts) {
-        let run = steps.next_step();
-        run.step(&format!("fitting {name}"), 0, None)?;
+        let run = steps.next_step().on(name);
+        run.step("fitting", 0, None)?;
         let (matcher, report) = params.fit_to(Fitting { counts, init, scorer, run: &run })?;
         let weighs_clicks = params.weighs_clicks();
         systems.push(System { name: name.clone(), matcher: matcher.into(), weighs_clicks });
@@ -288,7 +288,7 @@ mod tests {
         let fit = |method: &str, run: &Run<'_>| {
             let (_, models) = models(method, &[]);
             let (candidates, variant) = (Candidates::Auto, Variant::default());
-            fit_all(&data, &counts, &models, candidates, variant, run).map(|_| ())
+            fit_all(&data, &counts, &models, candidates, variant, &mut run.steps(1)).map(|_| ())
         };
         let tight = Run::silent().with_memory(1 << 20);
         assert!(matches!(fit("pls", &tight), Err(Error::Memory { .. })));

@@ -15,6 +15,8 @@ pub struct Progress<'a> {
     pub total: Option<u64>,
     /// Which step of the whole work this is, counted from one, and the number of steps, if known.
     pub step: Option<(usize, usize)>,
+    /// What is worked on, such as the model that is fitted.
+    pub subject: Option<&'a str>,
 }
 
 /// The connection between long work and its caller: progress out, cancellation in, and the limits
@@ -27,6 +29,7 @@ pub struct Run<'a> {
     memory: Option<u64>,
     scratch: Option<&'a Path>,
     step: Option<(usize, usize)>,
+    subject: Option<&'a str>,
 }
 
 /// The steps of one piece of work, in order.
@@ -55,7 +58,7 @@ impl<'a> Run<'a> {
         progress: &'a (dyn Fn(Progress<'_>) + Sync),
         cancelled: &'a (dyn Fn() -> bool + Sync),
     ) -> Self {
-        Run { progress, cancelled, memory: None, scratch: None, step: None }
+        Run { progress, cancelled, memory: None, scratch: None, step: None, subject: None }
     }
 
     /// A run that reports nothing and is never cancelled.
@@ -71,6 +74,14 @@ impl<'a> Run<'a> {
     /// This run as step `number` of `of`, counted from one, unless it is already a step of larger work.
     pub fn in_step(&self, number: usize, of: usize) -> Self {
         Run { step: self.step.or(Some((number, of))), ..*self }
+    }
+
+    /// This run for the work on `subject`, which progress names.
+    pub fn on<'b>(&self, subject: &'b str) -> Run<'b>
+    where
+        'a: 'b,
+    {
+        Run { subject: Some(subject), ..*self }
     }
 
     /// Limits the memory of the process to `memory` bytes.
@@ -102,7 +113,8 @@ impl<'a> Run<'a> {
     /// Reports progress; an error if the run is cancelled. To be called a few times per second, never
     /// in an inner loop.
     pub fn step(&self, stage: &str, done: u64, total: Option<u64>) -> Result<()> {
-        (self.progress)(Progress { stage, done, total, step: self.step });
+        let Run { step, subject, .. } = *self;
+        (self.progress)(Progress { stage, done, total, step, subject });
         self.check()
     }
 

@@ -26,6 +26,7 @@ mod import_real;
 mod info;
 mod kill_writer;
 mod manners;
+mod parquet;
 mod place;
 mod plan;
 mod processors;

@@ -16,7 +16,7 @@ fn checksums(folder: &Path) -> BTreeMap<String, String> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if !path.extension().is_some_and(|extension| extension == "json") {
+            } else if path.extension().is_none_or(|extension| extension != "json") {
                 let name = path.strip_prefix(folder).unwrap().display().to_string();
                 found.insert(name, liken::file::checksum(&path).unwrap());
             }

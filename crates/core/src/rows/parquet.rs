@@ -1,17 +1,22 @@
 //! Parquet tables: decoded one row group at a time, in batches of rows, column by column.
 //!
-//! Columns at the top level of the schema are read if they hold text, numbers, booleans,
-//! timestamps, dates or times of day; a table may have others, but they cannot be used. Text of the
-//! type JSON is parsed. The file is read twice: once for its checksum, like every source, and once by
-//! seeking.
+//! Columns at the top level of the schema are read if they hold text, numbers (also decimals),
+//! booleans, timestamps, dates, times of day or UUIDs, or lists of these; a table may have others, but
+//! they cannot be used. Text of the type JSON is parsed. The file is read twice: once for its checksum,
+//! like every source, and once by seeking.
 
 mod cells;
+mod decimal;
+mod deltas;
+mod leaf;
 mod pages;
 
+use std::borrow::Cow;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use parquet::basic::{Compression, ConvertedType};
+use parquet::basic::Compression;
 use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -21,7 +26,8 @@ use super::bad_row::{BadRow, Checked};
 use super::input::{self, Input};
 use super::row::{Row, RowSource, TypedField};
 use crate::{Error, Result, Run};
-use cells::{Cell, Leaf, read};
+use cells::{Cell, read};
+use leaf::{Kind, Leaf};
 use pages::open_column;
 
 /// Opens the file at `path`, of which `input` has read nothing but the head.
@@ -56,7 +62,12 @@ struct ColumnAbout {
     name: String,
     /// How it is read; if it cannot be, a description of its values.
     leaf: std::result::Result<Leaf, String>,
-    is_json: bool,
+}
+
+impl ColumnAbout {
+    fn is_json(&self) -> bool {
+        self.leaf.as_ref().is_ok_and(|leaf| leaf.kind == Kind::Json)
+    }
 }
 
 impl<'r> ParquetRows<'r> {
@@ -67,21 +78,13 @@ impl<'r> ParquetRows<'r> {
         let file = SerializedFileReader::new(file).map_err(|error| unreadable(&input, 0, error))?;
         check_compression(&input, &file)?;
         let schema = file.metadata().file_metadata().schema_descr();
-        let mut columns: Vec<ColumnAbout> = schema
-            .root_schema()
-            .get_fields()
-            .iter()
-            .map(|field| ColumnAbout {
+        let fields = schema.root_schema().get_fields().iter().enumerate();
+        let columns: Vec<ColumnAbout> = fields
+            .map(|(at, field)| ColumnAbout {
                 name: field.name().to_owned(),
-                leaf: Err("nothing".into()),
-                is_json: false,
+                leaf: Leaf::of(schema, at),
             })
             .collect();
-        for (at, descriptor) in schema.columns().iter().enumerate() {
-            let column = &mut columns[schema.get_column_root_idx(at)];
-            column.leaf = Leaf::of(at, descriptor);
-            column.is_json = descriptor.converted_type() == ConvertedType::JSON;
-        }
         Ok(ParquetRows {
             stage: format!("reading the rows of {}", input::file_name(input.label())),
             run,
@@ -129,8 +132,10 @@ impl<'r> ParquetRows<'r> {
         for ((reader, leaf), batch) in self.readers.iter_mut().zip(leaves).zip(&mut self.batch) {
             match reader.as_mut().zip(leaf) {
                 Some((reader, leaf)) => {
-                    read(reader, *leaf, n, batch)
-                        .map_err(|e| unreadable(&self.input, number, e))?;
+                    // The decoders check a page as a whole, but not every value in it.
+                    let read = catch_unwind(AssertUnwindSafe(|| read(reader, *leaf, n, batch)));
+                    let failed = |_| Err(ParquetError::General("a damaged page".into()));
+                    read.unwrap_or_else(failed).map_err(|e| unreadable(&self.input, number, e))?;
                     if batch.len() != n {
                         let error = ParquetError::EOF("a column ends too early".into());
                         return Err(unreadable(&self.input, number, error));
@@ -157,20 +162,15 @@ impl<'r> RowSource<'r> for ParquetRows<'r> {
         for (column, (cells, field)) in self.columns.iter().zip(self.batch.iter_mut().zip(values)) {
             field.written.clear();
             field.value = None;
-            match cells.pop() {
-                None | Some(Cell::Null) => {}
-                Some(Cell::Other(value)) => {
-                    field.written = match value.as_f64().filter(|_| value.is_f64()) {
-                        // Programs without missing integers write 12 as 12.0.
-                        Some(number) => number.to_string(),
-                        None => value.to_string(),
-                    };
-                    field.value = Some(value);
-                }
-                Some(Cell::Text(bytes)) => match std::str::from_utf8(bytes.data()) {
-                    Ok(text) => field.set(text, column.is_json),
-                    Err(_) => bad = Some(&column.name),
-                },
+            let cell = cells.pop().unwrap_or(Cell::Null);
+            // The text of JSON is kept as it is written.
+            let json = match &cell {
+                Cell::Text(bytes) if column.is_json() => Some(bytes.clone()),
+                _ => None,
+            };
+            match cell.value(column.is_json()) {
+                Ok(value) => field.set(value, json.as_ref().and_then(|bytes| bytes.as_utf8().ok())),
+                Err(_) => bad = Some(&column.name),
             }
         }
         let line = self.number;
@@ -202,7 +202,7 @@ impl<'r> RowSource<'r> for ParquetRows<'r> {
         Err(Error::Unusable {
             path: self.input.label().to_owned(),
             problem: format!(
-                "the column {} holds {kind}, expected text, numbers, booleans, dates or times",
+                "the column {} holds {kind}, expected text, numbers, booleans, dates, times or lists of these",
                 column.name
             ),
             advice: "convert the column when the file is written (to text, for example), or leave it out".into(),
@@ -211,16 +211,35 @@ impl<'r> RowSource<'r> for ParquetRows<'r> {
 }
 
 impl TypedField {
-    fn set(&mut self, text: &str, is_json: bool) {
-        let parsed = if is_json { serde_json::from_str(text).ok() } else { None };
-        self.value = match parsed {
-            Some(Value::Null) => None,
-            Some(value) => Some(value),
-            None => Some(Value::String(text.to_owned())),
-        };
-        if is_json && !matches!(self.value, Some(Value::String(_))) {
-            self.written.push_str(text);
+    /// Sets the value, which may be written in `json`.
+    fn set(&mut self, value: Value, json: Option<&str>) {
+        match (&value, json) {
+            (Value::Null, _) => return,
+            (Value::String(_), _) => {}
+            (_, Some(json)) => self.written.push_str(json),
+            (Value::Array(items), None) => {
+                // A list of texts and numbers is read as one text, as in JSON lines.
+                let texts: Option<Vec<_>> = items.iter().map(plain_text).collect();
+                self.written = texts.map_or_else(|| value.to_string(), |texts| texts.join(" "));
+            }
+            (other, None) => {
+                self.written = plain_text(other).map_or_else(|| other.to_string(), Cow::into_owned);
+            }
         }
+        self.value = Some(value);
+    }
+}
+
+/// The text of a text or a number.
+fn plain_text(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(text.into()),
+        Value::Number(number) => Some(match number.as_f64().filter(|_| number.is_f64()) {
+            // Programs without missing integers write 12 as 12.0.
+            Some(number) => number.to_string().into(),
+            None => number.to_string().into(),
+        }),
+        _ => None,
     }
 }
 

@@ -129,7 +129,8 @@ pub fn fit_rankers(
     let goal = Goal { measure: params.tune_on, variant: params.variant };
     let mut fitted = Vec::with_capacity(specs.len());
     for (spec, columns) in specs.iter().zip(chosen) {
-        run.step(&format!("fitting {}", spec.name), 0, None)?;
+        let run = &run.on(&spec.name);
+        run.step("fitting", 0, None)?;
         let own = table.of_features(&columns);
         let (rankers, fold_of, report) = fit_folds(spec, &own, goal, stacking, run)?;
         let known =
@@ -191,7 +192,7 @@ fn fit_folds(
         ..StepsReport::default()
     };
     for fold in 0..folds {
-        run.step(&format!("fitting {}", spec.name), fold as u64, Some(folds as u64))?;
+        run.step("fitting", fold as u64, Some(folds as u64))?;
         let (own, rest): (Vec<usize>, Vec<usize>) =
             (0..n).partition(|&query| folds_of[query] == fold);
         let (own, rest) = (table.of_queries(&own), table.of_queries(&rest));

@@ -46,7 +46,8 @@ fn fitted(data: &Dataset, candidates: Candidates, stacking: &Stacking) -> Result
     let run = Run::silent();
     let preparation = Preparation { positions: true, ..Preparation::default() };
     let (counts, models) = (Counts::of(data, &preparation, &run)?, models());
-    let (systems, _) = fit_all(data, &counts, &models, candidates, Variant::default(), &run)?;
+    let (systems, _) =
+        fit_all(data, &counts, &models, candidates, Variant::default(), &mut run.steps(1))?;
     let specs = specs(&["regression:bm25+vsm+pls+length"]);
     let rankers = Rankers { specs: &specs, stacking };
     let params = params(&[], candidates);

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::*;
-use crate::Error;
 use crate::data::fixture::{Fixture, contradiction, many};
 use crate::eval::HeldOut::Validation;
 use crate::eval::{Candidates, CompareParams, Measure, Variant};
@@ -17,6 +16,7 @@ use crate::experiment::fit_and_compare;
 use crate::features::Preparation;
 use crate::matchers::{Mixture, Params};
 use crate::oracle::same_at_any_thread_count;
+use crate::{Error, Progress};
 
 /// Ten subjects, each with three queries and three documents that share few words.
 fn data(path: &Path) -> Dataset {

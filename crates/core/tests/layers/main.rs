@@ -28,7 +28,17 @@ const MATH: &[Order] = &[
     Order {
         folder: "",
         layers: &[
-            &["early_stopping", "error", "memory", "random", "special", "standardise", "top_k"],
+            &[
+                "early_stopping",
+                "error",
+                "memory",
+                "processor",
+                "random",
+                "special",
+                "standardise",
+                "suggest",
+                "top_k",
+            ],
             &["ranking", "run"],
             &["dense"],
             &["sparse"],
@@ -550,7 +560,7 @@ const CLI: &[Order] = &[
     Order {
         folder: "",
         layers: &[
-            &["output", "render", "size"],
+            &["help", "output", "progress", "render", "size"],
             &["console"],
             // What several subcommands share.
             &[
@@ -581,6 +591,7 @@ const CLI: &[Order] = &[
                 "rank",
                 "run",
                 "serve",
+                "shell",
                 "similar",
                 "stats",
                 "synth",

@@ -61,7 +61,8 @@ fn weights_of_mixes_are_tuned_on_validation_wherever_they_are_tuned() {
     for expected in [Chosen::Words, Chosen::Clicks] {
         let counts = Counts::of(&data, &prepared, &run).unwrap();
         let (candidates, variant) = (Candidates::Auto, Variant::default());
-        let (systems, _) = fit_all(&data, &counts, &models, candidates, variant, &run).unwrap();
+        let (systems, _) =
+            fit_all(&data, &counts, &models, candidates, variant, &mut run.steps(1)).unwrap();
         for on in [HeldOut::Test, HeldOut::Validation] {
             let params = params(rows, on, candidates);
             let (table, _) = fit_and_compare(&data, &prepared, &models, &params, &run).unwrap();

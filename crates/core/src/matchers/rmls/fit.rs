@@ -330,10 +330,10 @@ impl Fit<'_, '_> {
     fn stage(&self, sweep: usize) -> String {
         match self.report.steps.last() {
             Some(last) => format!(
-                "RMLS sweep {sweep} (density {:.3} and {:.3}, effective rank {:.0} and {:.0})",
+                "sweep {sweep} (density {:.3} and {:.3}, effective rank {:.0} and {:.0})",
                 last.density_x, last.density_y, last.effective_rank_x, last.effective_rank_y
             ),
-            None => format!("RMLS sweep {sweep}"),
+            None => format!("sweep {sweep}"),
         }
     }
 
