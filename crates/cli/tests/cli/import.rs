@@ -149,7 +149,7 @@ fn documents_without_text_where_it_is_read_are_warned_of_and_numbers_are_text() 
     let place = Place::with(&[("clicks.csv", clicks), ("docs.jsonl", documents)]);
     let said = place.run("import --clicks clicks.csv --documents docs.jsonl -o data").fine();
     let warning =
-        "1 of 3 documents have no text in the fields that are read by default (title, body, url)";
+        "without text in the fields that are read by default (title, body, url): 1 of 3 documents";
     assert!(said.err.contains(warning), "{}", said.err);
     place.run("train bm25 data -o model").fine();
     let found = place.run("search model 1984 --format json").fine().json();
@@ -303,7 +303,7 @@ fn a_table_of_queries_gives_ids_texts_and_splits_and_leaks_are_reported() {
     let said =
         place.run("import --queries q.tsv --links l.tsv --documents docs.tsv -o data").fine();
     assert!(said.err.contains("leak: 2 queries with different ids"), "{}", said.err);
-    assert!(said.err.contains("1 of those pairs lie in different splits"), "{}", said.err);
+    assert!(said.err.contains("1 of them across splits"), "{}", said.err);
     let data = place.dataset("data");
     assert_eq!(data.queries.len(), 4, "listed queries stay");
     assert_eq!(data.queries.get(0).unwrap().text, "Red  Shoes");

@@ -85,7 +85,7 @@ fn queries_that_analyse_to_nothing_are_counted() {
     let said = place.run(&line("q.tsv", "-")).fine();
     assert_eq!(
         said.err,
-        "warning: 2 of 3 queries analyse to nothing and have no results: \"the\", \"zyxwv\"\n"
+        "warning: analysed to nothing, so without results: 2 of 3 queries: \"the\", \"zyxwv\"\n"
     );
     assert!(said.out.lines().all(|row| row.starts_with("b ")) && said.out.lines().count() == 5);
     let said = place.run(&line("none.tsv", "-")).fine();

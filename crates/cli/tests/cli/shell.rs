@@ -55,7 +55,7 @@ fn misspelt_names_are_recognised() {
         (format!("compare {data} --models bm25,lm_jm"), "did you mean lm-jm?"),
         (format!("train rmls {data} -o m --set sweps=3"), "did you mean sweeps?"),
         (format!("train rmls {data} -o m --set start=spectrl"), "did you mean spectral?"),
-        (format!("train bm25 {data} -o m --set features.doc_clik=1"), "did you mean"),
+        (format!("train rmls {data} -o m --set features.doc_clik=1"), "did you mean doc_clicks?"),
         (format!("compare {data} --measures nDGC@10"), "did you mean nDCG@10?"),
         (format!("eval {0} {0} -m recip_rnk", at("bm25.trec")), "did you mean recip_rank?"),
         (format!("eval {0} {0} -m ndcg_cot.10", at("bm25.trec")), "did you mean ndcg_cut.10?"),

@@ -253,7 +253,7 @@ fn texts_that_analyse_to_nothing_are_counted_and_missing_fields_refused() {
     place.file("d.tsv", "id\ttitle\na\tthe of\nb\tapple\n");
     place.run("import --clicks c.tsv --documents d.tsv --validation 0 --test 0.2 -o d").fine();
     let said = place.run("train vsm d -o model").fine();
-    assert!(said.err.contains("1 of 2 documents analyse to nothing"), "{}", said.err);
+    assert!(said.err.contains("analysed to nothing: 1 of 2 documents"), "{}", said.err);
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn same_texts(divided: &SplitPairs, queries: &Queries) -> Option<String> {
     }
     let leak = if crossing > 0 { "leak: " } else { "" };
     Some(format!(
-        "{leak}{n_queries} queries with different ids share their normalised text with another ({}); {crossing} of these lie in different splits",
+        "{leak}{n_queries} queries with different ids share their normalised text with another: {}, {crossing} of them across splits",
         counted(n_pairs, "pair")
     ))
 }

@@ -150,7 +150,7 @@ impl RidgeReport {
         if self.without_clicks > 0 {
             let all = self.documents + self.without_clicks;
             warnings.push(format!(
-                "without a training click, so without weights and always with score 0: {} of {}; a mix such as ridge+bm25 finds them by their words",
+                "{} of {} have no training click, so they have no weights and always score 0: a mix such as ridge+bm25 finds them by their words",
                 self.without_clicks,
                 counted(all, "document")
             ));

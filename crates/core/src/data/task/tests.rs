@@ -281,7 +281,7 @@ fn drawn_words_are_different_words_of_the_document() {
     assert_ne!(data.queries.get(0).unwrap().text, other.queries.get(0).unwrap().text);
     // There are title, word and two groups, or one where both are the same.
     let (data, report) = source.make(&task(None));
-    assert!(report.notes.iter().any(|note| note.contains("20 queries have fewer than 10 words")));
+    assert!(report.notes.iter().any(|note| note.contains("20 queries with fewer than 10 words")));
     let words = |i| data.queries.get(i).unwrap().text.split(' ').count();
     assert_eq!((words(0), words(3)), (3, 4));
     let every = TaskParams { language: Language::None, ..task(None) };

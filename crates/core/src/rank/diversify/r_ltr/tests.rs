@@ -187,7 +187,7 @@ fn what_cannot_be_learnt_from_is_refused() {
     let mut idle = queries(2, 5);
     idle[0].subtopics = vec![vec![]; 20];
     let (_, report) = fit(&params, &idle).unwrap();
-    assert!(report.warnings[0].contains("1 of 2 queries are ignored"), "{report:?}");
+    assert!(report.warnings[0].contains("answers a subtopic: 1 of 2 queries"), "{report:?}");
     idle[1].subtopics = vec![vec![]; 20];
     assert!(fit(&params, &idle).unwrap_err().contains("no candidate answers a subtopic"));
     let mut random = Random::new(1, 0);
