@@ -204,7 +204,7 @@ fn sweeps(input: &Tensors, output: &Path) -> Result<()> {
         let times = Mutex::new(Vec::new());
         let note = || times.lock().expect("no thread panics here").push(Instant::now());
         let at_sweeps = |progress: Progress<'_>| {
-            if progress.stage.starts_with("RMLS") && progress.done.is_multiple_of(2) {
+            if progress.stage.starts_with("sweep") && progress.done.is_multiple_of(2) {
                 note();
             }
         };

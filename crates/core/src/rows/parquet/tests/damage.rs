@@ -9,7 +9,7 @@ use super::*;
 fn tables() -> Vec<Vec<u8>> {
     let plain = every(Compression::UNCOMPRESSED);
     let others = versions().into_iter().chain(encodings());
-    others.map(|properties| table(properties, 40, 1)).chain([plain]).collect()
+    others.map(|properties| table(properties, 14, 1)).chain([plain]).collect()
 }
 
 #[test]
