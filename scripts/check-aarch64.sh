@@ -21,7 +21,9 @@ if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; then
   rustup target add "$target" >/dev/null 2>&1 || without "rustup target add $target failed"
 fi
 if ! have "$compiler"; then
-  [ "$(id -u)" -eq 0 ] && have apt-get || without "there is no $compiler: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+  if [ "$(id -u)" -ne 0 ] || ! have apt-get; then
+    without "there is no $compiler: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+  fi
   { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross; } >/dev/null 2>&1 || without "apt-get could not install gcc-aarch64-linux-gnu"
 fi

@@ -89,7 +89,7 @@ fn queries_that_analyse_to_nothing_are_counted() {
     );
     assert!(said.out.lines().all(|row| row.starts_with("b ")) && said.out.lines().count() == 5);
     let said = place.run(&line("none.tsv", "-")).fine();
-    assert!(said.out.is_empty() && said.err.contains("1 of 1 queries"));
+    assert!(said.out.is_empty() && said.err.contains("1 of 1 query:"));
 }
 
 #[test]
