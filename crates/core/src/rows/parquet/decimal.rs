@@ -80,11 +80,20 @@ fn value(text: &str, scale: usize) -> Value {
         signed.or_else(|_| text.parse::<u64>().map(Number::from)).ok()
     };
     let float = || {
-        let number = text.parse::<f64>().ok().filter(|number| number.to_string() == text)?;
-        Number::from_f64(number)
+        let number = Number::from_f64(text.parse().ok()?)?;
+        // With 16 digits, two numbers can be equally near, and one is written here, the other in JSON.
+        let shown = number.as_f64()?.to_string();
+        (shown == text && digits(&number.to_string()) == digits(text)).then_some(number)
     };
     let number = if scale == 0 { integer().or_else(float) } else { float().or_else(integer) };
     number.map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+/// The digits of a number, without zeros at the ends.
+fn digits(number: &str) -> String {
+    let digits = number.split('e').next().unwrap_or_default();
+    let digits: String = digits.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }
 
 #[cfg(test)]
@@ -112,6 +121,9 @@ mod tests {
             (123_456_789_012_345, 2, json!(1234567890123.45)),
             // 2^53 + 1 is no float, nor are so many digits with cents.
             (900_719_925_474_099_300, 2, json!(9_007_199_254_740_993i64)),
+            // Both are 94599173824343.625 as floats.
+            (9_459_917_382_434_362, 2, json!("94599173824343.62")),
+            (9_459_917_382_434_363, 2, json!("94599173824343.63")),
             (1_234_567_890_123_456_789, 2, json!("12345678901234567.89")),
             (-i128::MAX, 38, json!("-1.70141183460469231731687303715884105727")),
         ] {
@@ -150,6 +162,19 @@ mod tests {
     }
 
     proptest! {
+        /// However it is written, no digit changes.
+        #[test]
+        fn decimals_keep_their_digits(number: i64, shift in 0..64u32, scale in 0..25usize) {
+            let number = number >> shift;
+            let value = decimal(number.into(), scale);
+            let written = value.as_f64().filter(|_| value.is_f64()).map(|value| value.to_string());
+            for text in [value.to_string(), written.unwrap_or(value.to_string())] {
+                prop_assert_eq!(digits(&text), digits(&number.to_string()));
+            }
+            // Numbers of 15 digits are numbers.
+            prop_assert!(digits(&number.to_string()).len() > 15 || value.is_number());
+        }
+
         /// The long way comes to the same as the short one where both can go.
         #[test]
         fn long_numbers_have_the_digits_of_short_ones(number: i128) {
